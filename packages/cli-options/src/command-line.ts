@@ -2,7 +2,7 @@ import { nearestName } from "@svc/options";
 import { parseArgs } from "node:util";
 import type { Reader } from "./readers.ts";
 
-/** A flag or environment variable. The flag for `delaySeconds` is `--delay-seconds`. */
+/** A flag or environment variable. The setting `delaySeconds` has the flag `--delay-seconds`. */
 export interface Setting {
   /** What the setting is for, without its commands and its default. If undefined, the help omits the setting. */
   readonly meaning?: string;
@@ -29,7 +29,7 @@ export interface Command {
   readonly meaning: string;
   /** Positional arguments: `["ID"]`, `["[ID]"]` if optional, `["ID..."]` if repeatable. Default: none. */
   readonly operands?: readonly string[];
-  /** What the error calls missing operands. Default: their names. */
+  /** How an error names missing operands. Default: their placeholders. */
   readonly needs?: string;
   /** A flag that can be used instead of the operands, and its meaning: `["all", "all of them"]`. Default: none. */
   readonly or?: readonly [flag: string, meaning: string];
@@ -144,7 +144,8 @@ export function defineCommandLine<
 
   function commandOf(word: string | undefined): string {
     if (isSingle) return "";
-    if (word === undefined) throw invalid(`a command is missing: ${Object.keys(commands).join(", ")}`);
+    if (word === undefined)
+      throw invalid(`a command is missing; expected one of ${Object.keys(commands).join(", ")}`);
     if (Object.hasOwn(commands, word)) return word;
     throw invalid(`${word} is not a command; ${hint(word, commands)}`);
   }
@@ -217,9 +218,8 @@ function takes(command: string, { of }: Setting): boolean {
 function hint(word: string, known: object, before = ""): string {
   const nearest = nearestName(word.replace(/^-+/, ""), Object.keys(known));
   if (nearest !== undefined) return `did you mean ${before}${nearest}?`;
-  return Object.keys(known)
-    .map((each) => before + each)
-    .join(", ");
+  const names = Object.keys(known).map((each) => before + each);
+  return `expected one of ${names.join(", ")}`;
 }
 
 function documentation(

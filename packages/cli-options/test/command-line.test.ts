@@ -62,10 +62,13 @@ describe("a command line", () => {
 
   const faults: readonly (readonly [readonly string[], string])[] = [
     [["shwo"], "shwo is not a command; did you mean show?"],
-    [["x"], "x is not a command; add, drop, show"],
-    [["--tag", "a"], "a command is missing: add, drop, show"],
+    [["x"], "x is not a command; expected one of add, drop, show"],
+    [["--tag", "a"], "a command is missing; expected one of add, drop, show"],
     [["show", "--max-cuont", "2"], "Unknown option '--max-cuont'; did you mean --max-count?"],
-    [["show", "--zzz"], "Unknown option '--zzz'; --max-count, --colour, --tag, --all, --help"],
+    [
+      ["show", "--zzz"],
+      "Unknown option '--zzz'; expected one of --max-count, --colour, --tag, --all, --help",
+    ],
     [["show", "--max-count"], "Option '--max-count <value>' argument missing"],
     [["show", "--max-count", "10"], "--max-count must be a whole number from 1 to 9"],
     [["show", "--all"], "show does not accept --all"],

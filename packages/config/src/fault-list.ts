@@ -8,7 +8,7 @@ export class FaultList {
   readonly #faults: Fault[] = [];
   #left = 0;
 
-  /** Number of all faults, including those not kept. */
+  /** Number of all faults, including those that are only counted. */
   get size(): number {
     return this.#faults.length + this.#left;
   }

@@ -28,7 +28,7 @@ type Path = readonly string[];
 
 interface Found {
   readonly value: unknown;
-  /** Whether the value came from the environment, and must be hidden under any key. */
+  /** Whether the value came from the environment, and is therefore hidden under any key. */
   readonly concealed: boolean;
 }
 
@@ -111,7 +111,7 @@ export function checkUnusedTable(table: UntypedTable, node: unknown, path: Path,
 export function asTable(node: unknown, path: Path, faults: FaultList): FileTable {
   if (node === undefined) return {};
   if (isTable(node)) return node;
-  faults.add(keyName(path), () => `must be a table, [${keyName(path)}]`);
+  faults.add(keyName(path), () => `must be a table, written as [${keyName(path)}]`);
   return {};
 }
 

@@ -13,8 +13,8 @@ export function isSecretText(text: string): boolean {
 }
 
 const credentials: readonly RegExp[] = [
-  /@/, // user-info of an URL or a connection string
-  /:\/\/.*\?/s, // an URL with a query
+  /@/, // user-info of a URL or a connection string
+  /:\/\/.*\?/s, // a URL with a query
   /(pass\w*|pwd|secret|token|key)\s*[=:]|(bearer|basic)\s/i,
   /-----BEGIN|\beyJ[\w-]+\./,
   /(?=[\w+/=-]*\d)(?=[\w+/=-]*[a-z])[\w+/=-]{24,}/i, // a long run of letters and digits

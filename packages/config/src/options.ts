@@ -9,11 +9,11 @@ export interface LoadOptions<P extends SettingsByName, A extends SettingsByName>
    * read.
    */
   readonly file?: string | URL | undefined;
-  /** The content, if the caller has already read it; `file` is then used only in errors. Default: read from `file`. */
+  /** The file's content, if the caller has already read it; `file` is then used only in errors. Default: read from `file`. */
   readonly text?: string | undefined;
   /** Environment variables. Default: `process.env`. */
   readonly env?: Environment | undefined;
-  /** The table for each built plugin's section; other plugins are refused (CFG-8). Default: none. */
+  /** The table for the section of each available plugin; other plugins are refused (CFG-8). Default: none. */
   readonly plugins?: Tables<P> | undefined;
   /** Plugins that start if the file has no `[plugins] enabled`. Default: none. */
   readonly defaultPlugins?: readonly (keyof P & string)[] | undefined;

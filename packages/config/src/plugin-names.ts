@@ -31,8 +31,8 @@ export interface PluginRemedy {
 /** Remedies for features that exist without a plugin of the same name. */
 const remedies: Readonly<Partial<Record<(typeof pluginNames)[number], PluginRemedy>>> = {
   scheduler: {
-    reason: "schedules belong to queue",
-    remedy: "schedules belong to queue: remove scheduler from [plugins] enabled",
+    reason: "the plugin queue runs schedules",
+    remedy: "the plugin queue runs schedules: remove scheduler from [plugins] enabled",
   },
   rollups: inCode("rollups", "@svc/rollups"),
   rag: inCode("rag", "@svc/search-store"),
@@ -45,7 +45,12 @@ const remedies: Readonly<Partial<Record<(typeof pluginNames)[number], PluginReme
 export function remedyFor(name: string): PluginRemedy | undefined {
   const planned = pluginNames.find((each) => each === name);
   if (planned === undefined) return undefined;
-  return remedies[planned] ?? { reason: `${name} is not built yet`, remedy: `${name} is not built yet` };
+  return (
+    remedies[planned] ?? {
+      reason: `${name} is not implemented yet`,
+      remedy: `${name} is not implemented yet`,
+    }
+  );
 }
 
 function inCode(name: string, packageName: string): PluginRemedy {

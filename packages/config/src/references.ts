@@ -18,7 +18,7 @@ export interface Resolved {
   readonly variables: ReadonlySet<string>;
 }
 
-// Exceeds the depth of every key in a table.
+// Deeper than any key that a table defines.
 const deepest = 16;
 
 /**

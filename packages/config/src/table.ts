@@ -62,7 +62,10 @@ export type Tables<P extends SettingsByName> = { readonly [N in keyof P]: Table<
 export interface UntypedTable {
   readonly keys: Readonly<Record<string, UntypedEntry>>;
   check?(settings: object, environment: EnvironmentName): readonly TableFault[];
-  /** Like `check`, in definitions from `@svc/options`: faults contain option names in code; `name` returns their keys. */
+  /**
+   * Like `check`, for definitions from `@svc/options`: `key` of a fault is an option's name in code. In messages, `name`
+   * replaces such a name with the key in the file.
+   */
   faultsOf?(options: never, name: (option: string) => string): readonly TableFault[];
 }
 

@@ -79,7 +79,7 @@ describe("loadConfig() with environment variables", () => {
     expect(faults).to.deep.equal(['SVC_LOG_JSON_LOGS: must be true or false; it is "maybe"']);
   });
 
-  it("ENV-6 ignores variables that it does not know, and notes those with SVC_ and the most similar known name", () => {
+  it("ENV-6 ignores unknown variables, and adds a note about those that begin with SVC_, with the most similar known name", () => {
     const env = {
       SVC_APP_NAME: "a",
       SVC_POTR: "1",
@@ -96,13 +96,13 @@ describe("loadConfig() with environment variables", () => {
     ]);
   });
 
-  it("does not note an SVC_ variable that the file refers to", () => {
+  it("adds no note about an SVC_ variable that the file refers to", () => {
     const text = '[service]\nversion = "${SVC_BUILD}"';
     const { service, notes } = loadConfig({ text, env: { SVC_APP_NAME: "a", SVC_BUILD: "7" } });
     expect([service.version, notes]).to.deep.equal(["7", []]);
   });
 
-  it("notes a disabled plugin's variable without its value", () => {
+  it("adds a note about a disabled plugin's variable, without its value", () => {
     const plugins = { auth: authTable };
     const env = { SVC_APP_NAME: "a", SVC_AUTH_LEEWAY: "7", SVC_AUTH_ISSUER: "" };
     expect(loadConfig({ env, plugins }).notes).to.deep.equal([
@@ -150,7 +150,7 @@ describe("readText()", () => {
     }
   });
 
-  it("reads back every number and boolean from its string", () => {
+  it("reads every number and boolean from its string form", () => {
     fc.assert(
       fc.property(fc.maxSafeInteger(), fc.boolean(), (whole, truth) => {
         expect(readText(integer(), String(whole))).to.deep.equal({ value: whole });

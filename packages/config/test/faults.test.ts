@@ -80,10 +80,10 @@ describe("faults", () => {
 
   it("report a value instead of a table, and a table instead of a value", () => {
     expect(faultsOf("service = 5\nlogging = [1]\nplugin = 2\nplugins = 2021-01-01")).to.deep.equal([
-      "service: must be a table, [service]",
-      "logging: must be a table, [logging]",
-      "plugins: must be a table, [plugins]",
-      "plugin: must be a table, [plugin]",
+      "service: must be a table, written as [service]",
+      "logging: must be a table, written as [logging]",
+      "plugins: must be a table, written as [plugins]",
+      "plugin: must be a table, written as [plugin]",
     ]);
     expect(faultsOf("[service]\nport = 2021-01-01\ndebug = [{}]\nenv = inf")).to.deep.equal([
       'service.env: must be one of "local", "dev", "staging", "prod"; it is Infinity',

@@ -32,9 +32,9 @@ describe("plugins", () => {
     );
   });
 
-  it("CFG-8 are rejected when they are unknown or not built, and the error names the available ones", () => {
+  it("CFG-8 are rejected when they are unknown or not implemented, and the error names the available ones", () => {
     expect(faultsOf('[plugins]\nenabled = ["cache", "metricss", "constructor"]')).to.deep.equal([
-      "plugins.enabled: cache is not built yet; available plugins: database, auth",
+      "plugins.enabled: cache is not implemented yet; available plugins: database, auth",
       'plugins.enabled: "metricss" is not a plugin; did you mean metrics? (available plugins: database, auth)',
       'plugins.enabled: "constructor" is not a plugin (available plugins: database, auth)',
     ]);
@@ -46,7 +46,7 @@ describe("plugins", () => {
 
   it("CFG-8 are rejected with a message that says what to do when the name is a feature without a plugin", () => {
     expect(faultsOf('[plugins]\nenabled = ["scheduler"]')).to.deep.equal([
-      "plugins.enabled: schedules belong to queue: remove scheduler from [plugins] enabled; available plugins: database, auth",
+      "plugins.enabled: the plugin queue runs schedules: remove scheduler from [plugins] enabled; available plugins: database, auth",
     ]);
     expect(faultsOf('[plugins]\nenabled = ["rollups", "rag"]')).to.deep.equal([
       "plugins.enabled: rollups is not a plugin yet: remove it from [plugins] enabled and use the package @svc/rollups " +
@@ -56,14 +56,16 @@ describe("plugins", () => {
     ]);
     const config = loadConfig({ text: "[plugin.scheduler]\n[plugin.rag]\nmax = 1", env, plugins });
     expect(config.notes).to.deep.equal([
-      "[plugin.scheduler] is not read: schedules belong to queue",
+      "[plugin.scheduler] is not read: the plugin queue runs schedules",
       "[plugin.rag] is not read: rag is not a plugin yet",
     ]);
   });
 
-  it("CFG-8 are also rejected in defaultPlugins when they are not built", () => {
+  it("CFG-8 are also rejected in defaultPlugins when they are not implemented", () => {
     // @ts-expect-error -- JavaScript callers can pass any name
-    expect(() => loadConfig({ env, plugins, defaultPlugins: ["cache"] })).to.throw("cache is not built yet");
+    expect(() => loadConfig({ env, plugins, defaultPlugins: ["cache"] })).to.throw(
+      "cache is not implemented yet",
+    );
   });
 
   it("need no settings while disabled, and notes say that their sections and variables are not used", () => {
@@ -75,7 +77,7 @@ describe("plugins", () => {
     expect(config.plugin).to.deep.equal({});
     expect(config.notes).to.deep.equal([
       "[plugin.database] is not used: database is not in [plugins] enabled",
-      "[plugin.cache] is not read: cache is not built yet",
+      "[plugin.cache] is not read: cache is not implemented yet",
       "SVC_AUTH_LEEWAY is not used: the plugin auth is not enabled",
     ]);
   });

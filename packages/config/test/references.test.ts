@@ -28,7 +28,7 @@ describe("references to the environment", () => {
     expect(urlOf("${URL:-a}", { URL: "b" })).to.equal("b");
   });
 
-  it("CFG-10 do not begin with $${, which is a literal ${", () => {
+  it("CFG-10 are not recognized after $${, which is a literal ${", () => {
     expect(urlOf("$${NAME} costs $5 {x} $")).to.equal("${NAME} costs $5 {x} $");
   });
 
@@ -39,7 +39,7 @@ describe("references to the environment", () => {
     expect(service.cors.origins).to.deep.equal(["https://a.example"]);
   });
 
-  it("CFG-10 give a number, a boolean or a list, as a variable does", () => {
+  it("CFG-10 can give a number, a boolean or a list, as a variable can", () => {
     const text = '[service]\nport = "${P}"\netag = "${E:-no}"\ntrusted_hosts = "${H}"';
     const { service } = loadConfig({ text, env: { SVC_APP_NAME: "a", P: "81", H: "a.example,b.example" } });
     expect(service).to.deep.include({ port: 81, etag: false, trustedHosts: ["a.example", "b.example"] });
@@ -60,7 +60,7 @@ describe("references to the environment", () => {
     ]);
   });
 
-  it("CFG-11 to an unset variable are rejected in a disabled plugin too, and for names of inherited members", () => {
+  it("CFG-11 to an unset variable are also rejected in a disabled plugin, and when the name is that of an inherited member", () => {
     expect(faultsOf('[plugin.database]\nurl = "${constructor}${__proto__}"')).to.deep.equal([
       "plugin.database.url: names the environment variable constructor, which is not set",
       "plugin.database.url: names the environment variable __proto__, which is not set",

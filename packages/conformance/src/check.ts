@@ -47,7 +47,7 @@ export interface Check {
 }
 
 /**
- * Judges a service. Returns one verdict, or yields one for each requirement; after a yield, a returned verdict is
+ * Checks a service. Returns one verdict, or yields one for each requirement; after a yield, a returned verdict is
  * ignored.
  */
 type Judge = (kit: Kit) => Promise<Verdict> | AsyncGenerator<Verdict, Verdict | undefined | void>;

@@ -17,7 +17,7 @@ export interface ConformanceReport extends Outcome {
   /** The base URL of the service under test. */
   readonly url: string;
   readonly profile: "full" | "reduced";
-  /** Whether the run also checked the house rules. */
+  /** Whether the run also checked the conventions. */
   readonly house: boolean;
   /** Findings in the order of the contract. */
   readonly findings: readonly Finding[];
@@ -83,7 +83,7 @@ async function reach(kit: Kit): Promise<void> {
   throw new InvalidUse([`url: ${kit.settings.url.href} does not respond: ${answer.message}`]);
 }
 
-/** Checks that the probes' routes exist: if a route were missing, every refusal would look right. */
+/** Checks that the probes' routes exist: if a route were missing, every refusal would look correct. */
 async function findProbes(kit: Kit): Promise<void> {
   const { open, protected: inner, mixed, scoped, role, tenant, failing } = kit.settings.probes;
   const named = { open, protected: inner, mixed, scoped: scoped?.request, role: role?.request };
@@ -92,7 +92,7 @@ async function findProbes(kit: Kit): Promise<void> {
     all.map(async ([name, probe]) => {
       if (probe === undefined) return [];
       const answer = await orReason(kit.ask(probe, { token: grant(kit) }));
-      // Let the checks judge a service that stops responding.
+      // The checks report a service that stops responding.
       if (answer instanceof NoAnswer) return [];
       const { status } = answer;
       return status === 404 || status === 405 ? [`probes.${name}: the service responds with ${status}`] : [];
@@ -115,7 +115,7 @@ async function sessionFault(kit: Kit): Promise<string | undefined> {
     if (replica === undefined) continue;
     const { ok, status } = await visit(kit, access, replica);
     const which = replica === kit.http ? "" : " of the second replica";
-    if (!ok) return `${status} from the route${which} for a user who has signed in`;
+    if (!ok) return `the route${which} returned ${status} for a signed-in user`;
   }
   return undefined;
 }
@@ -127,7 +127,7 @@ async function sessionFault(kit: Kit): Promise<string | undefined> {
 async function untilKeysAreKnown(kit: Kit): Promise<void> {
   const { protected: probe } = kit.settings.probes;
   if (probe === undefined) return;
-  // Let the checks judge a service that stops responding.
+  // The checks report a service that stops responding.
   const ask = (): Promise<Answer | NoAnswer> => orReason(kit.ask(probe, { token: grant(kit) }));
   await until(ask, (answer) => !(answer instanceof NoAnswer) && answer.ok, keyPatience(kit.settings));
 }

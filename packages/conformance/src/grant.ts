@@ -13,7 +13,7 @@ const grants = new WeakMap<Kit, { readonly token: string; readonly madeAt: numbe
 /** How long a token is reused; well below its lifetime. */
 const grantMs = 120_000;
 
-/** Returns a token with every right that the probes name, and reuses it for a while. Returns undefined without keys. */
+/** Returns a token with all scopes and roles that the probes name, reused for a while; undefined without keys. */
 export function grant(kit: Kit): string | undefined {
   if (kit.settings.keys === undefined || !kit.has("auth")) return undefined;
   const known = grants.get(kit);

@@ -64,7 +64,7 @@ export function createHttpClient(base: URL, defaultTimeoutMs: number, now: () =>
 
   async function sendBytes(bytes: string | Buffer, options: SendOptions = {}): Promise<Answer> {
     const { isHead = false, later, timeoutMs = defaultTimeoutMs } = options;
-    if (closed) throw new NoAnswer("the time for all checks is up");
+    if (closed) throw new NoAnswer("the run exceeded its time limit (totalSeconds)");
     const socket = connect(base);
     open.add(socket);
     let sentAt = now();
@@ -114,7 +114,8 @@ export function createHttpClient(base: URL, defaultTimeoutMs: number, now: () =>
     },
     close() {
       closed = true;
-      for (const socket of open) socket.destroy(new NoAnswer("the time for all checks is up"));
+      for (const socket of open)
+        socket.destroy(new NoAnswer("the run exceeded its time limit (totalSeconds)"));
     },
   };
 }

@@ -61,7 +61,7 @@ export async function createKit(settings: Settings, now: () => number): Promise<
     log,
     keySet,
     get tokens() {
-      if (tokens === undefined) throw new Error("there are no keys to make tokens with");
+      if (tokens === undefined) throw new Error("no keys were given, so the kit cannot create tokens");
       return tokens;
     },
     now,

@@ -2,7 +2,7 @@ import type { Check, Finding, Need } from "./check.ts";
 import type { Kit } from "./kit.ts";
 import type { Probes } from "./options.ts";
 
-/** Returns why a need of a check is not met; undefined when it is met. */
+/** Returns why a precondition of a check is not met; undefined when it is met. */
 export function missing(kit: Kit, need: Need): string | undefined {
   const { settings } = kit;
   switch (need) {
@@ -19,7 +19,7 @@ export function missing(kit: Kit, need: Need): string | undefined {
     case "tenancy":
     case "metrics":
     case "security_headers":
-      return kit.has(need) ? undefined : `the service does not claim the feature ${need}`;
+      return kit.has(need) ? undefined : `the feature ${need} is not declared`;
     case "replica":
       return kit.replica === undefined ? "no second replica was given" : undefined;
     case "session:hook":
@@ -35,7 +35,7 @@ export function missing(kit: Kit, need: Need): string | undefined {
   }
 }
 
-/** Returns the name of a need for `--require`; undefined for the profile, which is set by its own option. */
+/** Returns the name of a precondition for `--require`; undefined for the profile, which has its own option. */
 export function nameOf(need: Need): string | undefined {
   if (need === "full" || need === "reduced") return undefined;
   return need
@@ -44,7 +44,7 @@ export function nameOf(need: Need): string | undefined {
     .replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** Returns the names that `--require` accepts: all needs of the checks, and `openapi`. */
+/** Returns the names that `--require` accepts: all preconditions of the checks, and `openapi`. */
 export function requirable(checks: readonly Check[]): readonly string[] {
   const names = checks.flatMap(({ needs = [] }) => needs.map(nameOf));
   return [...new Set([...names, openapi])].filter((name) => name !== undefined).toSorted();
@@ -53,7 +53,7 @@ export function requirable(checks: readonly Check[]): readonly string[] {
 /** The name for `--require` that stands for the routes of `/openapi.json`. */
 export const openapi = "openapi";
 
-/** Returns the names of the needs for which at least one dependent rule passed or failed. */
+/** Returns the names of the preconditions of all rules that passed or failed. */
 export function seenIn(
   findings: readonly Finding[],
   checks: readonly Check[],

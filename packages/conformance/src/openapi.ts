@@ -60,8 +60,8 @@ function routesIn(document: JsonObject, prefix: string, kit: Kit): readonly Name
 
 /**
  * Returns the path prefix of the document's first server, relative to the base URL. A server with another origin may be
- * a gateway that removes its own path, so one route is requested with the prefix. Returns undefined if there is no
- * route to request.
+ * a gateway that removes its own path, so the kit requests one route to find out whether the prefix applies. Returns
+ * undefined if there is no route to request.
  */
 async function prefixOf(kit: Kit, document: JsonObject): Promise<string | undefined> {
   const base = kit.settings.url;

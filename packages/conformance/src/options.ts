@@ -46,7 +46,7 @@ export const definition = {
     features: optional(
       "features",
       "the service's features: `auth`, `tenancy`, `metrics`, `telemetry`, `cors`, `trusted_hosts`, `security_headers`",
-      { otherwise: "as above", argument: "LIST" },
+      { otherwise: "see `--features` above", argument: "LIST" },
     ),
     keys: optional("keys", "how to make tokens that the service accepts", { argument: "FILE" }),
     probes: optional("probes", "routes to try; the file also has tenancy, limits and features", {
@@ -54,16 +54,19 @@ export const definition = {
     }),
     tenancy: optional("tenancy", "how the service resolves tenants"),
     limits: optional("limits", "limits that the service configures", { otherwise: "those of the contract" }),
-    house: optional("boolean", "whether to check the house rules too", { default: false, argument: "" }),
+    house: optional("boolean", "whether to check the conventions of this repository too", {
+      default: false,
+      argument: "",
+    }),
     only: optional("texts", "ids of the rules to check", { otherwise: "all", argument: "ID,ID" }),
     require: optional(
       "texts",
-      "names that must be covered, for example `session`, `log`, `slow`; otherwise the exit code is 3",
+      "names on which at least one checked rule must depend, for example `session`, `log`, `slow`; else the exit code is 3",
       { default: [], argument: "NAME" },
     ),
     maxNotApplicable: optional(
       "number",
-      "maximum number of rules that may be not applicable; above it, the exit code is 3",
+      "maximum number of rules that are not applicable; if more are, the exit code is 3",
       { otherwise: "half of the rules", argument: "N" },
     ),
     serveKeys: optional("text", "where the kit serves a key set that the service fetches (mode `jwks`)", {
@@ -111,7 +114,7 @@ export const definition = {
     rolesClaim: optional("text", "name of the claim with the roles", { default: "roles" }),
     tenantClaim: optional("text", "name of the claim with the tenant", { default: "tenant_id" }),
     tenant: optional("text", "tenant of ordinary tokens", {
-      otherwise: "with tenancy the first of `tenants`",
+      otherwise: "with tenancy, the first of `tenants`",
     }),
     scopes: optional("texts", "scopes that probes other than `scoped` need, for example `json`", {
       default: [],
@@ -122,17 +125,17 @@ export const definition = {
     open: optional("request", "answers 2xx to every caller", { otherwise: "`/health`", argument: "ROUTE" }),
     protected: optional(
       "request",
-      "needs a verified caller, but no scope or role; with the route of `scoped` AUTH-14 is not judged",
+      "needs a verified caller, but no scope or role; if it is the same route as `scoped`, AUTH-14 is not checked",
       { otherwise: "that of `scoped`", argument: "ROUTE" },
     ),
-    scoped: optional("scoped", "needs all of `scopes`; with a single scope AUTH-15 is not judged", {
+    scoped: optional("scoped", "needs all of `scopes`; if there is only one, AUTH-15 is not checked", {
       argument: '"ROUTE a,b"',
     }),
     role: optional("role", "needs one of `roles`", { argument: '"ROUTE x,y"' }),
     mixed: optional("request", "serves authenticated and anonymous callers", { argument: "ROUTE" }),
     tenant: optional(
       "tenant",
-      "needs a tenant; ideally returns it in `member`, otherwise only the status is judged",
+      "needs a tenant; ideally returns it in `member`, otherwise only the status is checked",
       { orText: true, argument: "ROUTE" },
     ),
     requestedTenant: optional("request", "needs a tenant named by the request, else answers 404"),
@@ -144,10 +147,7 @@ export const definition = {
       flag: "json-body",
       argument: "ROUTE",
     }),
-    invalid: optional(
-      "invalid",
-      "rejects the given body; `long_member` is rejected when it is a long string",
-    ),
+    invalid: optional("invalid", "rejects the given body, and a body whose `long_member` is a long string"),
     templated: optional(
       "templated",
       "has a parameter, `{random}`; `template` is the route template as the service reports it, including its mount path",
@@ -161,7 +161,7 @@ export const definition = {
     streaming: optional("request", "starts its response at once and ends it after the request timeout"),
     dependencies: optional(
       "dependencies",
-      "requests that break and repair a dependency; `fault` (`fails`, `hangs`, `throws`) is what its check then does",
+      "requests that break and repair a dependency; its check then does what `fault` says: `fails`, `hangs` or `throws`",
     ),
     session: optional("session", "signs a user in, see [Sessions](#sessions)"),
     federated: optional("federated", "a provider for sign-in, see [Sessions](#sessions)"),
@@ -194,8 +194,8 @@ export const definition = {
     check: required("text", "name of its check in `/ready`"),
     critical: required("boolean", "whether the check is critical"),
     fault: optional("fault", "what the check does while the dependency is broken", { default: "fails" }),
-    break: required("request", "breaks it; a URL may name another server, for example a proxy"),
-    restore: required("request", "repairs it"),
+    break: required("request", "breaks the dependency; a URL may name another server, for example a proxy"),
+    restore: required("request", "repairs the dependency"),
   },
   tenancy: {
     sources: optional("sources", "sources of the tenant, in order", { default: ["token", "subdomain"] }),
@@ -204,13 +204,15 @@ export const definition = {
     }),
     pathPrefix: optional("text", "the path prefix before the tenant", { default: "/t" }),
     requireTenant: optional("boolean", "whether every request needs a tenant", { default: false }),
-    trustUnscopedPrincipals: optional("boolean", "whether a caller without a tenant acts in the named one", {
-      default: false,
-    }),
+    trustUnscopedPrincipals: optional(
+      "boolean",
+      "whether a caller without a tenant may act in the tenant that the request names",
+      { default: false },
+    ),
     tenants: optional("texts", "two existing tenants", { default: ["acme", "globex"] }),
   },
   limits: {
-    maxBodyBytes: optional("number", "the longest body", { default: 2_097_152 }),
+    maxBodyBytes: optional("number", "maximum size of a body, in bytes", { default: 2_097_152 }),
     requestTimeoutSeconds: optional("number", "the request timeout", { default: 30 }),
     readinessTimeoutSeconds: optional("number", "the timeout of a readiness check", { default: 2 }),
   },
@@ -232,7 +234,7 @@ export const definition = {
     }),
     graceSeconds: optional(
       "amount",
-      "`refresh_grace_seconds` of the service; the kit waits until it is over, so configure 1 or 2 for a test",
+      "`refresh_grace_seconds` of the service; the kit waits for this time, so configure 1 or 2 for a test",
       { default: 10 },
     ),
     accessSeconds: optional("amount", "lifetime of an access token", { default: 900 }),
@@ -243,25 +245,25 @@ export const definition = {
     rotation: optional("rotation", "requests that rotate the signing key"),
   },
   hook: {
-    decline: optional("request", "makes it return undefined"),
-    fail: optional("request", "makes it throw"),
-    grant: optional("scoped", "makes it return these `scopes`"),
-    restore: required("request", "restores the scopes of the sign-in"),
+    decline: optional("request", "makes the hook return undefined"),
+    fail: optional("request", "makes the hook throw"),
+    grant: optional("scoped", "makes the hook return these `scopes`"),
+    restore: required("request", "restores the normal behaviour: the scopes of the sign-in"),
   },
   store: {
     break: required("request", "breaks the store"),
-    restore: required("request", "repairs it"),
+    restore: required("request", "repairs the store"),
     failOpen: optional("boolean", "`revocation_fail_open` of the service", { default: true }),
   },
   rotation: {
     add: optional(
       "request",
-      "publishes the next key; without it the run does not judge whether a key is published before it signs",
+      "publishes the next key; without this request the kit does not check whether a key is published before the service signs with it",
     ),
     promote: required("request", "makes the service sign with the next key"),
   },
   federated: {
-    provider: required("name", "its name in `/auth/<name>/start`"),
+    provider: required("name", "the provider's name in `/auth/<name>/start`"),
     authorizationEndpoint: optional("name", "where users are redirected to", { otherwise: "any address" }),
   },
 };

@@ -7,15 +7,15 @@ export interface Outcome {
   readonly passed: number;
   readonly failed: number;
   readonly notApplicable: number;
-  /** Number of checked rules. */
+  /** Number of selected rules. */
   readonly total: number;
-  /** Needs that checks lacked and no other check observed, by the names that `require` accepts. */
+  /** Names, as in `require`, whose absence made a rule not applicable and on which no checked rule depends. */
   readonly notSeen: readonly string[];
-  /** Reasons why the run judged less than required; empty if it judged enough. */
+  /** Reasons why the run checked less than required; empty if it checked enough. */
   readonly shortfalls: readonly string[];
-  /** Whether no rule failed and the run judged enough. */
+  /** Whether no rule failed and the run checked enough. */
   readonly conforms: boolean;
-  /** Says whether the service conforms, as far as the run could see. */
+  /** One sentence: whether a rule is broken, and how many rules were checked. */
   readonly verdict: string;
 }
 
@@ -38,8 +38,8 @@ export function outcomeOf(
   const missed = require.filter((name) => !seen.has(name));
   const most = maxNotApplicable ?? Math.floor(total / 2);
   const shortfalls = [
-    ...(missed.length > 0 ? [`required and not seen: ${missed.join(", ")}`] : []),
-    ...(notApplicable > most ? [`${notApplicable} rules not applicable, ${most} allowed`] : []),
+    ...(missed.length > 0 ? [`no rule was checked for these names in --require: ${missed.join(", ")}`] : []),
+    ...(notApplicable > most ? [`${notApplicable} rules not applicable, at most ${most} allowed`] : []),
   ];
   const lacking = new Set(
     findings.flatMap(({ verdict }) => ("lacks" in verdict ? (verdict.lacks ?? []) : [])),
@@ -63,7 +63,9 @@ function verdictOf(findings: readonly Finding[], rules: number, house: boolean):
   const isWhole =
     findings.length === rules &&
     findings.every(({ verdict }) => verdict.status !== "not applicable" || verdict.ruledOut);
-  const kept = isWhole ? "the contract is kept" : `kept as far as seen: ${judged} of ${rules} rules`;
-  const contract = failed("contract") === 0 ? kept : "the contract is broken";
-  return house ? `${contract}, house rules broken: ${failed("house")}` : contract;
+  const kept = isWhole
+    ? "the service meets the contract"
+    : `no rule of the contract is broken, ${judged} of ${rules} rules checked`;
+  const contract = failed("contract") === 0 ? kept : "the service breaks the contract";
+  return house ? `${contract}; conventions broken: ${failed("house")}` : contract;
 }

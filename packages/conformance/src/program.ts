@@ -14,14 +14,14 @@ export interface Output {
   readonly stderr: { write(text: string): unknown };
 }
 
-/** The exit code if no rule failed but the run judged less than required. */
+/** The exit code if no rule failed but the run checked less than required. */
 const tooLittleSeen = 3;
 
 /** Options that exist only on the command line. */
 const ofProgram: Readonly<Record<string, Member>> = {
   json: { kind: "text", argument: "FILE", meaning: "writes the report as JSON" },
   junit: { kind: "text", argument: "FILE", meaning: "writes the report as JUnit XML" },
-  help: { kind: "boolean", argument: "", meaning: "prints this" },
+  help: { kind: "boolean", argument: "", meaning: "prints this help" },
 };
 
 interface Flag {
@@ -59,7 +59,7 @@ Checks a running service against the contract, from outside.
 ${lines.join("\n")}
 
 A ROUTE is "/path" or "POST /path". A LIST is a,b,c. --require may be repeated.
-Exit code: 0 conforms, 1 a rule is broken, 2 invalid usage or no response, 3 no rule is broken, but too few rules were judged.
+Exit code: 0 conforms, 1 a rule is broken, 2 invalid usage or no response, 3 no rule is broken, but too few rules were checked.
 `;
 }
 

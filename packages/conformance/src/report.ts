@@ -13,7 +13,7 @@ export function asTable(report: ConformanceReport): string {
     if (verdict.status === "fail") {
       return [
         head,
-        `${indent}seen:     ${verdict.seen}`,
+        `${indent}observed: ${verdict.seen}`,
         `${indent}expected: ${verdict.expected}`,
         ...indented(`${indent}rule:     `, finding.text),
       ];
@@ -21,7 +21,7 @@ export function asTable(report: ConformanceReport): string {
     return verdict.status === "pass" ? [head] : [head, `${indent}${verdict.reason}`];
   });
   return [
-    `${report.url} as a service of the ${report.profile} profile`,
+    `conformance of ${report.url}, ${report.profile} profile`,
     "",
     ...lines,
     "",
@@ -30,10 +30,10 @@ export function asTable(report: ConformanceReport): string {
   ].join("\n");
 }
 
-/** Returns the last line: the counts of rules, the verdict, and the needs that were not seen. */
+/** Returns the last line: the counts of rules, the verdict, and the names that were not covered. */
 function summary({ passed, failed, notApplicable, verdict, shortfalls, notSeen }: ConformanceReport): string {
   const counts = `${passed} passed, ${failed} failed, ${notApplicable} not applicable`;
-  const unseen = notSeen.length === 0 ? [] : [`not seen: ${notSeen.join(", ")}`];
+  const unseen = notSeen.length === 0 ? [] : [`not covered: ${notSeen.join(", ")}`];
   return `${counts}: ${[verdict, ...shortfalls, ...unseen].join("; ")}`;
 }
 
@@ -57,7 +57,7 @@ export function asJUnit(report: ConformanceReport): string {
   });
   const tooLittle = report.shortfalls.map(
     (text) =>
-      `  <testcase classname="run" name="has seen enough" time="0"><failure message="${xml(text)}"/></testcase>`,
+      `  <testcase classname="run" name="enough rules were checked" time="0"><failure message="${xml(text)}"/></testcase>`,
   );
   const all = [...cases, ...tooLittle];
   const counts = `tests="${all.length}" failures="${report.failed + tooLittle.length}" skipped="${report.notApplicable}"`;

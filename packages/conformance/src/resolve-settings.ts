@@ -158,7 +158,7 @@ function baseUrl(name: string, given: string, faults: string[]): URL | undefined
   return url;
 }
 
-/** Returns the faults in `require` and `maxNotApplicable`, which set how much a run must judge. */
+/** Returns the faults in `require` and `maxNotApplicable`, which set how much a run must check. */
 function amountFaults({ require, maxNotApplicable }: ConformanceOptions): readonly string[] {
   if (require !== undefined && !Array.isArray(require)) {
     return [`require: ${JSON.stringify(require)} must be a list of names`];
@@ -209,7 +209,7 @@ export function resolveSettings(options: ConformanceOptions): Settings {
     if (!isRule(each)) faults.push(`only: ${JSON.stringify(each)} is not a rule that this kit knows`);
   }
   if (options.serveKeys !== undefined && keys === undefined) {
-    faults.push("serve-keys: set keys.algorithm");
+    faults.push("serve-keys: requires keys.algorithm");
   }
   if (!["full", "reduced"].includes(all.profile)) {
     faults.push(`profile: ${JSON.stringify(all.profile)} is neither full nor reduced`);

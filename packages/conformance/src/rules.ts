@@ -9,9 +9,9 @@ export interface Rule {
   readonly text: string;
   /** The section of the contract. */
   readonly section: string;
-  /** `contract`: required of every service. `house`: a convention of this project, judged only on request. */
+  /** `contract`: required of every service. `house`: a convention of this project, checked only on request. */
   readonly source: "contract" | "house";
-  /** Whether a house rule requires more than the contract. */
+  /** Whether a convention requires more than the contract. */
   readonly stricter: boolean;
   /** `full`: not required of services with the reduced profile. */
   readonly profile: "both" | "full";

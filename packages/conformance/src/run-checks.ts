@@ -32,7 +32,7 @@ export async function runChecks(kit: Kit, checks: readonly Check[]): Promise<rea
   return [...findings.values()].toSorted((a, b) => (order.get(a.id) ?? 0) - (order.get(b.id) ?? 0));
 }
 
-/** Returns the verdict for a check whose needs are not met; undefined if they are met. */
+/** Returns the verdict for a check whose preconditions are not met; undefined if they are met. */
 function unmetNeeds(kit: Kit, { needs = [] }: Check): Verdict | undefined {
   const unmet = needs.flatMap((need) => {
     const reason = missing(kit, need);
@@ -57,11 +57,11 @@ async function judge(kit: Kit, check: Check, deadline: number): Promise<Verdict>
   const seconds = Math.max(
     checkSeconds,
     check.patient === true ? keySetPatienceSeconds + 2 * requestSeconds : 0,
-    // The check retries twice if its second presentation misses the window.
+    // The check retries twice if its second request misses the window.
     check.windowed === true ? 4 * graceSeconds + 2 * requestSeconds : 0,
   );
   const leftMs = Math.min(seconds * 1000, deadline - performance.now());
-  if (leftMs <= 0) return fail("the time for all checks is up", "a verdict in time");
+  if (leftMs <= 0) return fail("the run exceeded its time limit (totalSeconds)", "a verdict in time");
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<Verdict>((resolve) => {
     timer = setTimeout(() => {
@@ -78,7 +78,7 @@ async function judge(kit: Kit, check: Check, deadline: number): Promise<Verdict>
   }
 }
 
-/** Removes secrets and control characters from a verdict, because it quotes the service. */
+/** Removes secrets and control characters from a verdict, because a verdict quotes the service. */
 function printable(verdict: Verdict, censor: (text: string) => string): Verdict {
   // Censor before shortening: a truncated string could end within a secret.
   const clean = (text: string): string => short(censor(text), longest);

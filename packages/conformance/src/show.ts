@@ -20,7 +20,7 @@ export function short(text: string, longest = 160): string {
 export function showLine(text: string): string {
   const end = endOfObject(text);
   if (end === undefined || text.slice(end).trim() === "") return show(text);
-  return `more than an object on one line: ${short(text.slice(0, end), each)} followed by ${short(text.slice(end), each)}`;
+  return `more than one object on one line: ${short(text.slice(0, end), each)} followed by ${short(text.slice(end), each)}`;
 }
 
 /** Maximum number of characters of each object. */

@@ -14,9 +14,9 @@ export type Verdict =
   | {
       readonly status: "not applicable";
       readonly reason: string;
-      /** Unmet needs of the check, by the names that `--require` accepts. Default: none. */
+      /** Unmet preconditions of the check, by the names that `--require` accepts. Default: none. */
       readonly lacks?: readonly string[] | undefined;
-      /** Whether the service's settings exclude every case of the rule, so that no run can judge it. Default: false. */
+      /** Whether the service's settings exclude every case of the rule, so that no run can check it. Default: false. */
       readonly ruledOut?: true | undefined;
     };
 
@@ -26,7 +26,7 @@ export function fail(seen: string, expected: string): Verdict {
   return { status: "fail", seen, expected };
 }
 
-/** Returns the verdict for a rule that applies to the service but could not be observed. */
+/** Returns the verdict for a rule that applies to the service but could not be checked. */
 export function notApplicable(reason: string, lacks?: readonly string[]): Verdict {
   return lacks === undefined
     ? { status: "not applicable", reason }
@@ -79,7 +79,7 @@ export function every(verdicts: readonly Verdict[]): Verdict {
     verdicts.find(({ status }) => status === "fail") ??
     verdicts.find(({ status }) => status === "pass") ??
     verdicts[0] ??
-    notApplicable("the run has seen nothing that shows it")
+    notApplicable("no response in this run shows whether the service obeys the rule")
   );
 }
 

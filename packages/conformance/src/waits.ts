@@ -35,7 +35,7 @@ export function expectedWaits(options: ConformanceOptions): string | undefined {
     afterwards.push({ seconds: dependencies.length * 1.5, what: "the readiness of broken dependencies" });
   }
   if (serveKeys !== undefined) {
-    afterwards.push({ seconds: 2 * keySetPatienceSeconds, what: "the service to fetch keys, at most" });
+    afterwards.push({ seconds: 2 * keySetPatienceSeconds, what: "the service to fetch keys (at most)" });
   }
   const longest = Math.max(0, ...sideBySide.map(({ seconds }) => seconds));
   const total = afterwards.reduce((sum, { seconds }) => sum + seconds, longest);

@@ -22,19 +22,20 @@ async function run(...args: readonly string[]): Promise<{ readonly code: number;
   return { code, last: stdout.trimEnd().split("\n").at(-1) ?? "" };
 }
 
-describe("svc-conformance with a required coverage", () => {
-  const counts = "15 passed, 0 failed, 77 not applicable: kept as far as seen: 15 of 92 rules";
+describe("svc-conformance with required coverage", () => {
+  const counts =
+    "15 passed, 0 failed, 77 not applicable: no rule of the contract is broken, 15 of 92 rules checked";
   const notSeen =
-    "not seen: auth, dependencies, failing, federated, hook, invalid, key_set, keys, log, mixed, outbound, " +
+    "not covered: auth, dependencies, failing, federated, hook, invalid, key_set, keys, log, mixed, outbound, " +
     "protected, replica, role, rotation, scoped, session, store, tenancy, tenant";
 
-  it("exits with 3 for a service with only the four system routes, and names the needs that were not seen", async () => {
+  it("exits with 3 for a service with only the four system routes, and names what was not covered", async () => {
     const { code, last } = await run();
-    expect(last).to.contain(`${counts}; 77 rules not applicable, 46 allowed; ${notSeen}`);
+    expect(last).to.contain(`${counts}; 77 rules not applicable, at most 46 allowed; ${notSeen}`);
     expect(code).to.equal(3);
   });
 
-  it("exits with 0 when --max-not-applicable allows all rules that were not applicable, and names the needs that were not seen", async () => {
+  it("exits with 0 when --max-not-applicable equals the number of rules that are not applicable", async () => {
     const { code, last } = await run("--max-not-applicable", "77");
     expect(last).to.contain(`${counts}; ${notSeen}`);
     expect(code).to.equal(0);
@@ -42,11 +43,11 @@ describe("svc-conformance with a required coverage", () => {
 
   it("exits with 3 when more rules are not applicable than --max-not-applicable allows", async () => {
     const { code, last } = await run("--max-not-applicable", "76");
-    expect(last).to.contain("; 77 rules not applicable, 76 allowed; ");
+    expect(last).to.contain("; 77 rules not applicable, at most 76 allowed; ");
     expect(code).to.equal(3);
   });
 
-  it("exits with 3 when required features were not seen, and names them", async () => {
+  it("exits with 3 when required features were not covered, and names them", async () => {
     const { code, last } = await run(
       "--max-not-applicable",
       "77",
@@ -55,13 +56,15 @@ describe("svc-conformance with a required coverage", () => {
       "--require",
       "metrics,openapi",
     );
-    expect(last).to.contain(`${counts}; required and not seen: session, openapi; not seen: `);
+    expect(last).to.contain(
+      `${counts}; no rule was checked for these names in --require: session, openapi; not covered: `,
+    );
     expect(code).to.equal(3);
   });
 
   it("exits with 1 when a rule is broken and a required feature is missing too", async () => {
     const { code, last } = await run("--house", "--only", "COR-8,AUTH-14", "--require", "session");
-    expect(last).to.contain("required and not seen: session");
+    expect(last).to.contain("no rule was checked for these names in --require: session");
     expect(code).to.equal(1);
   });
 
@@ -70,18 +73,21 @@ describe("svc-conformance with a required coverage", () => {
     return await checkConformance({ ...options, url: hollow.url });
   }
 
-  it("counts the rules that `only` excludes as not seen", async () => {
+  it("counts rules that `only` excludes as not checked", async () => {
     const { verdict, conforms, findings } = await report({ only: ["SYS-1", "SYS-5", "ENV-2"] });
-    expect([verdict, conforms]).to.deep.equal(["kept as far as seen: 3 of 92 rules", true]);
+    expect([verdict, conforms]).to.deep.equal([
+      "no rule of the contract is broken, 3 of 92 rules checked",
+      true,
+    ]);
     expect(findings[0]?.text).to.match(/^`GET \/health` answers 200/);
   });
 
-  it("reports that the contract is kept when every applicable rule was judged", async () => {
+  it("reports that the service meets the contract when every applicable rule was checked", async () => {
     const { findings } = await report({ only: ["SYS-5", "SYS-6", "PROF-2"], maxNotApplicable: 2 });
     expect(findings.map(({ verdict }) => verdict.status)).to.include.members(["pass", "not applicable"]);
     const settings = resolveSettings({ url: "http://localhost", maxNotApplicable: 2 });
     const { verdict, conforms } = outcomeOf(settings, findings, [], findings.length, 0);
-    expect([verdict, conforms]).to.deep.equal(["the contract is kept", true]);
+    expect([verdict, conforms]).to.deep.equal(["the service meets the contract", true]);
   });
 
   it("rejects invalid values of the options `require` and `maxNotApplicable`", async () => {
@@ -92,14 +98,16 @@ describe("svc-conformance with a required coverage", () => {
     );
   });
 
-  it("reports a requirement that was not seen in `shortfalls` and as a failing JUnit test case", async () => {
+  it("reports a required name that was not covered in `shortfalls` and as a failing JUnit test case", async () => {
     const seen = await report({ only: ["SYS-1", "AUTH-14"], require: ["auth"] });
     expect([seen.conforms, seen.failed, seen.total]).to.deep.equal([false, 0, 2]);
-    expect(seen.verdict).to.equal("kept as far as seen: 1 of 92 rules");
-    expect(seen.shortfalls).to.deep.equal(["required and not seen: auth"]);
+    expect(seen.verdict).to.equal("no rule of the contract is broken, 1 of 92 rules checked");
+    expect(seen.shortfalls).to.deep.equal(["no rule was checked for these names in --require: auth"]);
     expect(seen.notSeen).to.deep.equal(["auth", "keys", "protected"]);
     expect(asJUnit(seen))
       .to.match(/tests="3" failures="1" skipped="1"/)
-      .and.contain('name="has seen enough" time="0"><failure message="required and not seen: auth"/>');
+      .and.contain(
+        'name="enough rules were checked" time="0"><failure message="no rule was checked for these names in --require: auth"/>',
+      );
   });
 });

@@ -85,7 +85,7 @@ describe("svc-conformance", function () {
     expect(stdout).to.match(/^pass {2}SYS-1 +system-endpoints +GET \/health answers 200/m);
     expect(stdout).to.match(/^n\/a {3}MET|^n\/a {3}SYS-7/m);
     expect(stdout).to.match(
-      /\n27 passed, 0 failed, 65 not applicable: kept as far as seen: 27 of 92 rules; not seen: /,
+      /\n27 passed, 0 failed, 65 not applicable: no rule of the contract is broken, 27 of 92 rules checked; not covered: /,
     );
     const report = JSON.parse(await readFile(join(folder, "report.json"), "utf8")) as {
       findings: { id: string; text: string; verdict: { status: string } }[];
@@ -116,9 +116,11 @@ describe("svc-conformance", function () {
     );
     expect(code).to.equal(1);
     expect(stdout).to.match(
-      /^FAIL {2}ERR-12 .*\n +seen: {5}detail "sign in"\n +expected: authentication required\n +rule: {5}The 401 problem has title/m,
+      /^FAIL {2}ERR-12 .*\n +observed: detail "sign in"\n +expected: authentication required\n +rule: {5}The 401 problem has title/m,
     );
-    expect(stdout).to.match(/kept as far as seen: \d+ of 184 rules, house rules broken: [1-9]\d*/);
+    expect(stdout).to.match(
+      /no rule of the contract is broken, \d+ of 184 rules checked; conventions broken: [1-9]\d*/,
+    );
     expect(stdout).not.to.match(/eyJ[\w-]+\.[\w-]+/);
     expect(await readFile(join(folder, "failed.xml"), "utf8")).to.contain(
       '<failure message="detail &quot;sign in&quot;">expected: authentication required\nrule: The 401 problem has title',
@@ -208,7 +210,7 @@ describe("svc-conformance", function () {
   describe("exits with 2 and names the fault", () => {
     const nowhere = "http://127.0.0.1:9";
     const cases: readonly (readonly [what: string, args: readonly string[], fault: RegExp])[] = [
-      ["no URL", [], /one base URL is required/],
+      ["a missing URL", [], /one base URL is required/],
       ["an unknown option", [nowhere, "--key", "x"], /Unknown option '--key'/],
       ["an invalid URL", ["localhost:8000"], /url: "localhost:8000" is not an http or https URL/],
       [
@@ -295,7 +297,7 @@ describe("svc-conformance", function () {
       [
         "a served key set without an algorithm",
         [nowhere, "--serve-keys", "127.0.0.1:0"],
-        /serve-keys: set keys\.algorithm/,
+        /serve-keys: requires keys\.algorithm/,
       ],
       ["the algorithm none", [nowhere, "--keys", "none-alg.json"], /algorithm: is required: one of RS256/],
       [

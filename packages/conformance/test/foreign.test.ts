@@ -37,7 +37,7 @@ describe("a service that was written without these packages", function () {
     return await checkConformance({ ...more, url: `${foreign.url}${path}` });
   }
 
-  it("conforms when it keeps the contract but not the house conventions", async () => {
+  it("conforms when it meets the contract but not the conventions", async () => {
     const report = await judged({ ...options, maxNotApplicable: 65 });
     expect(messagesOf(failures(report))).to.deep.equal([]);
     expect(report.passed).to.be.above(25);
@@ -87,7 +87,7 @@ describe("a service that was written without these packages", function () {
     expect(report.passed).to.equal(2);
   });
 
-  it("gets no verdict on whether all scopes are required when the probe `scoped` names one scope", async () => {
+  it("is not checked for AUTH-15, which concerns several scopes, when the probe `scoped` names one", async () => {
     const probes = { ...options.probes, scoped: { request: "/reads", scopes: ["read"] } };
     const { findings } = await judged({ ...options, probes, only: ["AUTH-15"] });
     expect(findings[0]?.verdict)
@@ -116,7 +116,7 @@ describe("a service that was written without these packages", function () {
     expect([verdict?.status, waitedMs]).to.deep.equal(["pass", 25_000]);
   });
 
-  it("fails house rules when the option `house` is set", async () => {
+  it("fails for broken conventions when the option `house` is set", async () => {
     const report = await judged({ ...options, house: true });
     const failed = failures(report);
     expect(failed.map(({ source }) => source))
@@ -142,7 +142,7 @@ describe("a service that was written without these packages", function () {
     expect((fault as InvalidUse).message).to.match(/^probe: is unknown.*\nprobes\.opne: is unknown/);
   });
 
-  it("is checked only for the rules in `only`, which may be house rules", async () => {
+  it("is checked only for the rules in `only`, which may be conventions", async () => {
     const report = await judged({ ...options, only: ["SYS-1", "COR-8"] });
     expect(report.findings.map(({ id, verdict }) => [id, verdict.status])).to.deep.equal([
       ["SYS-1", "pass"],

@@ -10,7 +10,7 @@ describe("a log line that is not a single JSON object", () => {
   it("is shortened to the start of both objects when it contains two", () => {
     const shown = showLine(`${JSON.stringify(first)}${JSON.stringify(second)}`);
     expect(shown)
-      .to.match(/^more than an object on one line: \{"message":"a \} and a \\" in a text"/)
+      .to.match(/^more than one object on one line: \{"message":"a \} and a \\" in a text"/)
       .and.match(/x\.\.\. followed by \{"message":"the second"\}$/);
     expect(shown).to.have.length.below(600);
   });

@@ -27,7 +27,7 @@ async function judged(
 }
 
 describe("malformed Authorization headers", () => {
-  it("are sent to a service without authentication too, and include other schemes, two tokens and 9,000 characters", async () => {
+  it("are also sent to a service without authentication, and include other schemes, two tokens and 9,000 characters", async () => {
     const { report, headers } = await judged(() => ({ message: "token refused" }));
     expect(report.failed).to.equal(0);
     expect([...headers]).to.include.members([

@@ -26,7 +26,7 @@ const ofTenants = "SYS RDY COR ERR LOG AUTH CLAIM TEN PROF".split(" ");
 
 /**
  * Limits the checks of services with similar faults to the rules that such a fault can break. The first service is
- * checked by all rules, to show that its fault affects no others.
+ * checked for all rules, to show that its fault affects no others.
  */
 function alike(all: readonly Mutation[], reaches: readonly string[]): readonly Mutation[] {
   return all.map((each, index) => (index === 0 ? each : { ...each, reaches }));

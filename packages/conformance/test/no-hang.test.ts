@@ -92,7 +92,7 @@ describe("a run always ends", function () {
       for (const { id, verdict } of failures(report)) {
         expect(verdict, id)
           .to.have.property("seen")
-          .that.matches(/no complete answer within 2 s|no verdict within|the time for all checks is up/);
+          .that.matches(/no complete answer within 2 s|no verdict within|the run exceeded its time limit/);
       }
       expect(messagesOf(failures(report))).to.include("SYS-1: no complete answer within 2 s (GET /health)");
     });
@@ -149,11 +149,11 @@ describe("a run always ends", function () {
       ...limits,
     }).catch((error: unknown) => error);
     expect((fault as InvalidUse).faults).to.deep.equal([
-      "probes.session: no pair of tokens in the answer 429 to a sign-in: lift the limit on sign-ins for the test",
+      "probes.session: the sign-in returned 429 without a token pair; raise the limit on sign-ins for the test",
     ]);
   });
 
-  it("with a report that contains no password or secret that the service echoes", async () => {
+  it("with a report that omits a password and a secret that the service echoes", async () => {
     const [password, secret] = ['quote " within', "a-secret-of-forty-characters-or-somewhat-more"];
     await using foreign = await startForeign();
     const { accessToken, refreshToken } = { accessToken: "access", refreshToken: "refresh" };
@@ -194,7 +194,7 @@ describe("a run always ends", function () {
     expect(written).not.to.match(/quote .{0,6} within/);
   });
 
-  it("with a report that contains no token that the service echoes", async () => {
+  it("with a report that omits a token that the service echoes", async () => {
     const echo = createServer((req, res) => {
       res.writeHead(200, { "Content-Type": "application/json" });
       res.end(JSON.stringify({ status: req.headers.authorization ?? "ok" }));

@@ -24,7 +24,7 @@ describe("routes in /openapi.json", function () {
     const document = { paths: { "/orders/{id}": { get: {} }, "/health": { get: {} } } };
     const report = await checked(document, "ERR-9", "ERR-10");
     expect(messagesOf(failures(report))[0]).to.match(
-      /^ERR-9: 404 for PUT \/orders\/svc\w+, which \/openapi\.json does not name$/,
+      /^ERR-9: 404 for PUT \/orders\/svc\w+, which \/openapi\.json does not list$/,
     );
   });
 
@@ -33,7 +33,7 @@ describe("routes in /openapi.json", function () {
     const report = await checked(document, "ERR-9", "ERR-10");
     // The template /{name} also matches /health, where the service supports only GET.
     expect(messagesOf(failures(report))).to.include(
-      'ERR-10: Allow "GET" to PATCH /health, which /openapi.json does not name',
+      'ERR-10: Allow "GET" for PATCH /health, which /openapi.json does not list',
     );
   });
 
@@ -129,10 +129,10 @@ describe("routes in /openapi.json", function () {
     ],
     ["a document with a line break in a path", { paths: { "/a\r\nX: y": { get: {} } } }],
   ] as const) {
-    it(`are reported as not seen for ${what}`, async () => {
+    it(`are reported as not covered for ${what}`, async () => {
       const report = await checked(document, "SYS-1", "ERR-9");
       expect([report.routes, report.failed]).to.deep.equal([0, 0]);
-      expect(report.shortfalls).to.deep.equal(["required and not seen: openapi"]);
+      expect(report.shortfalls).to.deep.equal(["no rule was checked for these names in --require: openapi"]);
     });
   }
 

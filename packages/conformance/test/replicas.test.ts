@@ -65,7 +65,7 @@ describe("two replicas of a service", function () {
     return await checkConformance({ ...options, url: urlOf(first), replica: urlOf(second) });
   }
 
-  it("REV-3 REV-11 REF-19 conform when they share a Redis", async () => {
+  it("REV-3 REV-11 REF-19 conform when they share a Redis server", async () => {
     const report = await check("one:");
     expect(messagesOf(failures(report))).to.deep.equal([]);
     const passed = report.findings.filter(({ verdict }) => verdict.status === "pass").map(({ id }) => id);
@@ -97,7 +97,7 @@ describe("two replicas of a service", function () {
     }).catch((error: unknown) => error);
     expect(fault).to.be.instanceOf(InvalidUse);
     expect((fault as InvalidUse).faults).to.deep.equal([
-      "probes.session: 401 from the route of the second replica for a user who has signed in",
+      "probes.session: the route of the second replica returned 401 for a signed-in user",
     ]);
   });
 
@@ -109,7 +109,7 @@ describe("two replicas of a service", function () {
       url: urlOf(first),
     }).catch((error: unknown) => error);
     expect((fault as InvalidUse).faults).to.deep.equal([
-      "probes.session: no pair of tokens in the answer 404 to a sign-in",
+      "probes.session: the sign-in returned 404 without a token pair",
     ]);
   });
 });

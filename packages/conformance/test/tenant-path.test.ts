@@ -15,7 +15,7 @@ describe("a service that does not serve the probe `tenant` below /t/<tenant>", f
     return findings.find(({ id }) => id === rule)?.verdict;
   }
 
-  it("is judged by its other sources of tenants; the rule about paths is not applicable, with the reason", async () => {
+  it("is checked with its other sources of tenants, and the report says why the rule about paths is not applicable", async () => {
     const report = await judge("swift", unserved, { reaches: ["TEN"] });
     expect(messagesOf(failures(report))).to.deep.equal([]);
     expect(verdictOf(report, "TEN-14")).to.deep.equal({ status: "not applicable", reason });
@@ -24,7 +24,7 @@ describe("a service that does not serve the probe `tenant` below /t/<tenant>", f
     }
   });
 
-  it("is judged only by the header when its sources are path and header", async () => {
+  it("is checked only with the header when its sources are path and header", async () => {
     const report = await judge("anonymous", unserved, { reaches: ["TEN"] });
     expect(messagesOf(failures(report))).to.deep.equal([]);
     expect(verdictOf(report, "TEN-1")).to.deep.equal({ status: "pass" });

@@ -148,12 +148,12 @@ describe("a service", () => {
     const inCode = (name: string, its: string): string =>
       `${name} is not a plugin yet: remove it from [plugins] enabled and use the package ${its} in code`;
     const remedies = new Map([
-      ["scheduler", "schedules belong to queue: remove scheduler from [plugins] enabled"],
+      ["scheduler", "the plugin queue runs schedules: remove scheduler from [plugins] enabled"],
       ["rollups", inCode("rollups", "@svc/rollups")],
       ["rag", inCode("rag", "@svc/search-store")],
     ]);
     for (const name of ["http", "telemetry", "llm", "rate_limit", "openapi", "gateway", "storage"]) {
-      remedies.set(name, `${name} is not built yet`);
+      remedies.set(name, `${name} is not implemented yet`);
     }
     for (const [name, remedy] of remedies) {
       const message = await refusal({

@@ -272,7 +272,7 @@ describe("svc-jobs", function () {
       "--payload: payload[0] is an integer outside the safe range (-(2^53-1)..2^53-1); send it as a string",
     ],
     ["drain", "drain needs --handlers FILE"],
-    ["stats --nonsense", "Unknown option '--nonsense'; --table, --limit"],
+    ["stats --nonsense", "Unknown option '--nonsense'; expected one of --table, --limit"],
     ["stats --tabel a", "Unknown option '--tabel'; did you mean --table?"],
   ];
   for (const [line, message] of wrong) {

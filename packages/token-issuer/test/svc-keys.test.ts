@@ -311,7 +311,7 @@ describe("svc-keys", function () {
     [["init", "--leeway-seconds", "1.5"], "--leeway-seconds must be a whole number from 0"],
     [["init", "--file", ""], "--file is empty"],
     [["list", "--from", "x"], "list does not accept --from"],
-    [["init", "--colour"], "Unknown option '--colour'; --file, --algorithm,"],
+    [["init", "--colour"], "Unknown option '--colour'; expected one of --file, --algorithm,"],
     [["init", "--algoritm", "ES256"], "Unknown option '--algoritm'; did you mean --algorithm?"],
     [["init", "--algorithm", "ES265"], "did you mean ES256?"],
   ];

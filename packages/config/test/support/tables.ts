@@ -45,8 +45,8 @@ export interface AuthSettings {
 }
 
 /**
- * The table of a plugin with variables of both precedences, and with nested tables whose names the author of the file
- * chooses.
+ * A plugin's table with keys whose environment variable overrides the file, keys whose file value overrides the
+ * variable, and nested tables with names from the file.
  */
 export const authTable: Table<AuthSettings> = {
   keys: {

@@ -69,7 +69,7 @@ async function refreshAsBearer(kit: Kit): Promise<Verdict> {
   }
   if (probes.session !== undefined && profile === "full") verdicts.push(await ofTheService(kit));
   return verdicts.length === 0
-    ? notApplicable("needs keys and a probe `protected`, or `session`")
+    ? notApplicable("needs keys and the probe `protected`, or the probe `session`")
     : every(verdicts);
 }
 
@@ -83,8 +83,8 @@ async function ofTheService(kit: Kit): Promise<Verdict> {
   const what = "a refresh token in the Authorization header";
   return every([
     refusesCaller(visited, `for ${what}`),
-    must(renewed === undefined, `a pair from /auth/refresh for ${what}`, "a refusal"),
-    must(!loggedOut.ok || after.ok, `a session that was logged out with ${what}`, "401"),
+    must(renewed === undefined, `a token pair from /auth/refresh for ${what}`, "a refusal"),
+    must(!loggedOut.ok || after.ok, `a logout with ${what} ended the session`, "401"),
   ]);
 }
 
@@ -109,7 +109,7 @@ export const authenticationChecks: readonly Check[] = [
         }
       }
     }
-    return ruledOut("all algorithms of the key are configured");
+    return ruledOut("the service accepts every algorithm that the key supports, so no other can be tried");
   }),
   check("AUTH-4", { needs }, async function* (kit) {
     for (const alg of ["none", "None", "NONE", "nOnE"]) {
@@ -136,7 +136,9 @@ export const authenticationChecks: readonly Check[] = [
     }
     yield await refusesAll(kit, shapes);
     if (audience !== undefined) {
-      yield await accepts(kit, "an aud list that includes ours", { claims: { aud: ["x", audience] } });
+      yield await accepts(kit, "an aud list that includes the audience of the service", {
+        claims: { aud: ["x", audience] },
+      });
     }
   }),
   check("AUTH-8", { needs }, async function* (kit) {
@@ -164,14 +166,14 @@ export const authenticationChecks: readonly Check[] = [
     const tokens: [string, string][] = [
       ["an expired token", kit.tokens.mint({ claims: { iat: now - 9000, exp: now - 8000 } })],
       ["a bad signature", withOtherSignature(kit.tokens.mint(rights(kit)))],
-      ["no token at all", "x"],
+      ["a token that is not a JWT", "x"],
       ["a missing claim", kit.tokens.mint({ claims: { sub: undefined } })],
       ["a refresh token", kit.tokens.mint({ claims: { typ: "refresh" } })],
     ];
     const answers = await Promise.all(
       tokens.map(async ([what, token]) => [what, await protectedRoute(kit, token)] as const),
     );
-    // Compare only refusals with the same status: other rules judge an accepted token, and AUTH-13 judges a 403.
+    // Compare only refusals with the same status: other rules check an accepted token, and AUTH-13 checks a 403.
     const refusals = answers.filter(([, answer]) => isRefusal(answer));
     const bare = refusals.filter(([, { status }]) => status === 401);
     const refused = bare.length > 0 ? bare : refusals;
@@ -195,7 +197,7 @@ export const authenticationChecks: readonly Check[] = [
       const shape = { header: { alg: each }, signWith: { algorithm: each, key } };
       yield await accepts(kit, `a token of ${each}`, shape);
     }
-    // A service that ignores `alg` passes the checks above.
+    // A service that ignores `alg` passes the checks above, so send a wrong `alg` too.
     const odd = algorithm.toLowerCase();
     yield await refuses(kit, `alg ${odd}`, { header: { alg: odd } });
   }),
@@ -211,7 +213,11 @@ export const authenticationChecks: readonly Check[] = [
     ];
     for (const [what, extra] of ways) {
       const answer = await kit.ask(probe, extra);
-      yield isDenied(answer, `with a token in ${what}`, "a token only in the bearer header");
+      yield isDenied(
+        answer,
+        `with a token in ${what}`,
+        "a refusal: only the bearer header may contain a token",
+      );
     }
   }),
   check("AUTH-1", {}, async (kit) => {
@@ -261,13 +267,14 @@ export const authenticationChecks: readonly Check[] = [
       yield must(
         answer.status !== 403 || (names ?? []).every((name) => answer.says(name)),
         "a 403 that does not name the missing scopes",
-        "the missing scopes named",
+        "the missing scopes in the body",
       );
     }
   }),
   check("AUTH-14", { needs: ["auth", "keys", "probe:protected"] }, async (kit) => {
     const { protected: route, scoped } = kit.settings.probes;
-    if (route === scoped?.request) return notApplicable("the probe `protected` needs scopes");
+    if (route === scoped?.request)
+      return notApplicable("the probes `protected` and `scoped` have the same route");
     return accepts(kit, "a valid token", { roles: [], scopes: [] });
   }),
   check("AUTH-15", { needs: ["auth", "keys", "probe:scoped"] }, async (kit) => {
@@ -282,8 +289,8 @@ export const authenticationChecks: readonly Check[] = [
       const answer = await kit.ask(scoped.request, { token: kit.tokens.mint({ scopes }) });
       verdicts.push(
         missing === undefined
-          ? must(!isRefusal(answer), `${answer.status} with all scopes`, "no refusal")
-          : isDenied(answer, `without ${missing}`, "all listed scopes are needed"),
+          ? must(!isRefusal(answer), `${answer.status} with all scopes`, "the request is accepted")
+          : isDenied(answer, `without ${missing}`, "a refusal: every listed scope is required"),
       );
     }
     const verdict = every(verdicts);
@@ -295,7 +302,11 @@ export const authenticationChecks: readonly Check[] = [
     const role = given(kit.settings.probes.role);
     for (const each of role.roles) {
       const answer = await kit.ask(role.request, { token: kit.tokens.mint({ roles: [each, "other"] }) });
-      yield must(!isRefusal(answer), `${answer.status} with the role ${each}`, "one role is enough");
+      yield must(
+        !isRefusal(answer),
+        `${answer.status} with the role ${each}`,
+        "the request is accepted: one role is enough",
+      );
     }
     const others = ["other", ...role.roles.flatMap((each) => [`${each}-not`, `not-${each}`])];
     const none = await kit.ask(role.request, { token: kit.tokens.mint({ roles: others }) });
@@ -315,7 +326,7 @@ type Case = readonly [what: string, token: TokenShape | string];
 /** Checks that a request with an invalid token gets 401, so that the client signs in again. */
 async function badTokens(kit: Kit): Promise<readonly Verdict[]> {
   const now = kit.tokens.now();
-  // Judge only the status of refusals: other rules judge whether the service rejects these tokens.
+  // Check only the status of refusals: other rules check whether the service rejects these tokens.
   const invalid: readonly Case[] = [
     ["that has expired", { claims: { iat: now - 9000, exp: now - 8000 } }],
     ["without sub", { claims: { sub: undefined } }],

@@ -155,7 +155,7 @@ export const correlationChecks: readonly Check[] = [
     const path = `/${kit.unique()}`;
     await askWithId(kit, path);
     const lines = await linesAbout(kit, path);
-    if (lines.length === 0) return notApplicable("no log line names the path of the request");
+    if (lines.length === 0) return notApplicable("no log line contains the path of the request");
     const without = lines.find(({ value }) => typeof value?.["request_id"] !== "string");
     return must(
       without === undefined,
@@ -166,12 +166,12 @@ export const correlationChecks: readonly Check[] = [
   check("COR-6", {}, async function* (kit) {
     const plain = kit.unique();
     if (idOf(await unknownPath(kit, [["X-Request-ID", plain]])) !== plain) {
-      return notApplicable("no id is reused: see COR-1");
+      return notApplicable("the service does not use the id of a request: see COR-1");
     }
     const ids = ["7", "!~#$%&'()*+,-./:;<=>?@[]^_`{|}", `${kit.unique()}${"x".repeat(128)}`.slice(0, 128)];
     for (const id of ids) {
       const answer = await unknownPath(kit, [["X-Request-ID", id]]);
-      yield must(idOf(answer) === id, `${show(idOf(answer))} for ${show(id)}`, "the id reused");
+      yield must(idOf(answer) === id, `${show(idOf(answer))} for ${show(id)}`, "the id of the request");
     }
   }),
   check("COR-7", {}, async function* (kit) {
@@ -180,24 +180,24 @@ export const correlationChecks: readonly Check[] = [
       ["a space", [`${kit.unique()} x`]],
       ["a byte above ASCII", [`${kit.unique()}\u00e9`]],
       ["a tab", [`${kit.unique()}\tx`]],
-      ["two headers", [kit.unique(), kit.unique()]],
+      ["two values", [kit.unique(), kit.unique()]],
     ];
     for (const [what, values] of bad) {
       const answer = await kit.get("/health", {
         headers: values.map((value) => ["X-Request-ID", value] as const),
       });
       const echoed = answer.header("x-request-id") ?? "";
-      yield must(answer.status === 200, `${answer.status} for an id with ${what}`, "no refusal");
+      yield must(answer.status === 200, `${answer.status} for X-Request-ID with ${what}`, "200");
       yield must(
         !values.some((value) => echoed.includes(value.slice(0, 19))),
-        `an id with ${what} was echoed`,
+        `X-Request-ID with ${what} was echoed`,
         "a new id instead",
       );
     }
   }),
   check("COR-8", {}, async (kit) => {
     const id = idOf(await unknownPath(kit, []));
-    if (typeof id !== "string" || id === "") return notApplicable("no id was minted: see COR-2");
+    if (typeof id !== "string" || id === "") return notApplicable("the service generated no id: see COR-2");
     return must(/^[0-9a-f]{32}$/.test(id), show(id), "32 lowercase hex characters");
   }),
   check("COR-5", { needs: ["probe:outbound"] }, async (kit) => {
@@ -206,7 +206,7 @@ export const correlationChecks: readonly Check[] = [
     return must(
       ids.includes(String(sent["x-request-id"])),
       show(sent["x-request-id"]),
-      "X-Request-ID of the request on the outbound call",
+      "the X-Request-ID of the request, on the outbound call",
     );
   }),
   check("COR-9", {}, async (kit) => {
@@ -233,7 +233,7 @@ export const correlationChecks: readonly Check[] = [
         !trace.loggedAsTraceId &&
           !String(trace.sent?.["traceparent"]).toLowerCase().includes(trace.traceId.toLowerCase()),
         `a traceparent with ${what} was accepted`,
-        "it is dropped as invalid",
+        "an invalid traceparent is dropped",
       ),
     );
   }),
@@ -242,18 +242,18 @@ export const correlationChecks: readonly Check[] = [
     return must(
       sent?.["tracestate"] !== tracestate,
       "the tracestate of an invalid traceparent was forwarded",
-      "both are dropped",
+      "both headers are dropped",
     );
   }),
   check("COR-12", { needs: ["log"] }, async (kit) => {
     const trace = await valid(kit);
-    if (!wasRead(trace)) return notApplicable("the context was not read: see COR-9");
+    if (!wasRead(trace)) return notApplicable("the trace context was not read: see COR-9");
     return must(trace.loggedAsTraceId, "no trace_id in the log", "the trace id of the caller as trace_id");
   }),
   check("COR-13", { needs: ["probe:outbound"] }, async (kit) => {
     const trace = await valid(kit);
     if (trace.sent === undefined) return notApplicable("no outbound call arrived: see COR-5");
-    if (!wasRead(trace)) return notApplicable("the context was not read: see COR-9");
+    if (!wasRead(trace)) return notApplicable("the trace context was not read: see COR-9");
     return must(
       String(trace.sent["traceparent"]).includes(trace.traceId) && trace.sent["tracestate"] !== undefined,
       show({ traceparent: trace.sent?.["traceparent"], tracestate: trace.sent?.["tracestate"] }),
@@ -263,13 +263,13 @@ export const correlationChecks: readonly Check[] = [
   check("COR-15", { needs: ["probe:outbound"] }, async (kit) => {
     if (kit.has("telemetry")) return ruledOut("the service exports spans");
     const { sent, traceId } = await valid(kit);
-    // COR-13 judges a missing traceparent.
+    // COR-13 checks a missing traceparent.
     if (sent?.["traceparent"] === undefined) return pass;
     return must(
       sent["traceparent"] === traceparent(traceId) &&
         (sent["tracestate"] === undefined || sent["tracestate"] === tracestate),
       show(sent["traceparent"]),
-      "the caller's context exactly as it came",
+      "the caller's trace context, unchanged",
     );
   }),
 ];

@@ -43,7 +43,7 @@ export const edgeChecks: readonly Check[] = [
     return must(
       trusted === (status >= 400 && status < 500),
       `${status} for Host: stranger.example`,
-      trusted ? "a refusal" : "any host is served",
+      trusted ? "a refusal" : "a response for any host",
     );
   }),
   check("EDGE-4", {}, async (kit) => {
@@ -55,7 +55,8 @@ export const edgeChecks: readonly Check[] = [
   check("EDGE-6", { needs: ["security_headers", "probe:html"] }, async (kit) => {
     const html = given(kit.settings.probes.html);
     const answer = await kit.ask(html, { token: grant(kit) });
-    if (answer.mediaType !== "text/html") return notApplicable(`the probe responds with ${answer.mediaType}`);
+    if (answer.mediaType !== "text/html")
+      return notApplicable(`the probe \`html\` responds with ${answer.mediaType}`);
     const missing = pageHeaders.filter((name) => answer.header(name) === undefined);
     return must(missing.length === 0, `no ${missing.join(", ")}`, "all security headers on an HTML page");
   }),
@@ -68,11 +69,15 @@ export const edgeChecks: readonly Check[] = [
       "no X-Frame-Options",
       "an X-Frame-Options header",
     );
-    yield must(answer.header("referrer-policy") !== undefined, "no Referrer-Policy", "the referrer header");
+    yield must(
+      answer.header("referrer-policy") !== undefined,
+      "no Referrer-Policy",
+      "a Referrer-Policy header",
+    );
     yield mustBe(
       /default-src 'none'/.test(policy),
       { "Content-Security-Policy": policy },
-      "a policy that allows nothing",
+      "default-src 'none'",
     );
   }),
 ];

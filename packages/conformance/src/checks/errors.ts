@@ -53,12 +53,12 @@ const phrases: Readonly<Record<number, readonly [string, ...string[]]>> = {
   504: ["Gateway Timeout"],
 };
 
-/** Builds a check that judges the problem document of every provoked failure. */
+/** Builds a check of the problem documents of all provoked failures. */
 function ofProblems(rule: string, judge: (problem: JsonObject, sample: Sample) => Verdict): Check {
   return check(rule, {}, async function* (kit) {
     yield* (await failures(kit)).map((sample) => {
       const { object } = sample.answer;
-      if (object === undefined) return notApplicable("no problem document was seen: see ERR-1");
+      if (object === undefined) return notApplicable("a response is not a problem document: see ERR-1");
       const verdict = judge(object, sample);
       return verdict.status === "fail" ? { ...verdict, seen: `${sample.what}: ${verdict.seen}` } : verdict;
     });
@@ -66,15 +66,15 @@ function ofProblems(rule: string, judge: (problem: JsonObject, sample: Sample) =
 }
 
 /**
- * Describes the first invalid member of a problem document, among those that every one must have; undefined if all are
- * valid. `request_id` is judged separately.
+ * Describes the first invalid member among those that every problem document must have; undefined if all are valid.
+ * `request_id` is checked separately.
  */
 function memberFault(problem: JsonObject, sample: Sample): string | undefined {
   const { type, title, status, detail, instance } = problem;
   if (typeof type !== "string") return `type ${show(type)}`;
   if (typeof title !== "string") return `title ${show(title)}`;
   if (!(phrases[sample.answer.status] ?? [title]).includes(title)) return `title ${show(title)}`;
-  if (status !== sample.answer.status) return `status ${show(status)} in a ${sample.answer.status}`;
+  if (status !== sample.answer.status) return `status ${show(status)} in a ${sample.answer.status} response`;
   if (typeof detail !== "string" || detail === "") return `detail ${show(detail)}`;
   if (typeof instance !== "string" || !instance.split("?", 1)[0]?.endsWith(sample.path)) {
     return `instance ${show(instance)}`;
@@ -117,20 +117,20 @@ export const errorChecks: readonly Check[] = [
     );
   }),
   check("ERR-9", {}, async function* (kit) {
-    const seen = await sampleOf(kit, "a method that a path does not have");
+    const seen = await sampleOf(kit, "an unsupported method");
     yield statusIs(seen?.answer, 405, "for POST /health");
     yield* await eachNamed(kit, 405);
   }),
   check("ERR-10", {}, async function* (kit) {
     const seen = await samplesOf(kit, 405);
-    if (seen.length === 0) return notApplicable("no 405 was seen: see ERR-9");
+    if (seen.length === 0) return notApplicable("no response had status 405: see ERR-9");
     yield* seen.map(({ what, answer, named }) => {
       const allow = answer.header("allow");
       const listed = (allow ?? "").split(/\s*,\s*/);
       const methods = [...(named?.methods ?? ["GET"])].filter((each) => !/^(?:HEAD|OPTIONS)$/.test(each));
       return must(
         methods.every((each) => listed.includes(each)),
-        `Allow ${show(allow)} to ${what}`,
+        `Allow ${show(allow)} for ${what}`,
         `Allow with the methods of the path, including ${methods.join(", ")}`,
       );
     });
@@ -144,7 +144,7 @@ export const errorChecks: readonly Check[] = [
     const seen = (await samplesOf(kit, 401)).filter(
       ({ what, named }) => what === "no caller" || named?.status === 401,
     );
-    if (seen.length === 0) return notApplicable("no 401 was seen: see AUTH-13");
+    if (seen.length === 0) return notApplicable("no response had status 401: see AUTH-13");
     yield* seen.flatMap(({ answer }) => {
       const detail = answer.object?.["detail"];
       const challenge = answer.header("www-authenticate");
@@ -161,7 +161,8 @@ export const errorChecks: readonly Check[] = [
   check("ERR-13", { needs: ["auth", "keys", "probe:scoped"] }, async function* (kit) {
     const wanted = (kit.settings.probes.scoped?.scopes ?? []).toSorted();
     const [seen] = (await samplesOf(kit, 403)).filter(({ what }) => what === "a caller without the scopes");
-    if (seen?.answer.object === undefined) return notApplicable("no 403 problem was seen: see AUTH-13");
+    if (seen?.answer.object === undefined)
+      return notApplicable("no 403 problem document was received: see AUTH-13");
     const { detail, missing_scopes: missing } = seen.answer.object;
     if (!wanted.every((scope) => seen.answer.says(scope))) return notApplicable("see AUTH-13");
     yield is("detail", detail, `missing scope(s): ${wanted.join(", ")}`);
@@ -173,7 +174,8 @@ export const errorChecks: readonly Check[] = [
   }),
   check("ERR-14", { needs: ["auth", "keys", "probe:role"] }, async (kit) => {
     const [seen] = (await samplesOf(kit, 403)).filter(({ what }) => what === "a caller without the role");
-    if (seen?.answer.object === undefined) return notApplicable("no 403 problem was seen: see AUTH-13");
+    if (seen?.answer.object === undefined)
+      return notApplicable("no 403 problem document was received: see AUTH-13");
     const { detail } = seen.answer.object;
     const roles = kit.settings.probes.role?.roles ?? [];
     const texts = [roles, roles.toSorted()].map((each) => `requires one of: ${each.join(", ")}`);
@@ -185,7 +187,8 @@ export const errorChecks: readonly Check[] = [
   }),
   check("ERR-16", { needs: ["probe:invalid"] }, async function* (kit) {
     const [seen] = await samplesOf(kit, 422);
-    if (seen?.answer.object === undefined) return notApplicable("no 422 problem was seen: see ERR-15");
+    if (seen?.answer.object === undefined)
+      return notApplicable("no 422 problem document was received: see ERR-15");
     const { detail, errors } = seen.answer.object;
     const fits = (error: unknown): boolean =>
       isObject(error) &&
@@ -208,12 +211,12 @@ export const errorChecks: readonly Check[] = [
     const answer = await kit.ask({ ...request, headers: {}, body: long }, { token: grant(kit) });
     const errors = answer.object?.["errors"];
     if (answer.status !== 422 || !Array.isArray(errors))
-      return notApplicable(`${answer.status} without errors`);
+      return notApplicable(`no 422 with a list \`errors\`; the status is ${answer.status}`);
     const longest = Math.max(0, ...errors.map((error: unknown) => inputLength(error)));
-    return must(longest <= 512, `an input of ${longest} characters`, "512 at most");
+    return must(longest <= 512, `an input of ${longest} characters`, "at most 512");
   }),
   check("ERR-18", { needs: ["probe:json"] }, async (kit) => {
-    const seen = await sampleOf(kit, "a body of another type");
+    const seen = await sampleOf(kit, "a body with an unsupported type");
     return statusIs(seen?.answer, 415, "for text/csv");
   }),
   check("ERR-19", { needs: ["probe:json"] }, async function* (kit) {
@@ -221,11 +224,11 @@ export const errorChecks: readonly Check[] = [
     if (seen === undefined) return notApplicable("no probe");
     const detail = seen.answer.object?.["detail"];
     yield statusIs(seen.answer, 400);
-    yield must(!seen.answer.text.includes(echoMark), "the body is repeated", "no part of the body");
+    yield must(!seen.answer.text.includes(echoMark), "the response repeats the body", "no part of the body");
     yield mustBe(
       seen.answer.object === undefined || /\d/.test(String(detail)),
       { detail },
-      "the position named",
+      "the position of the syntax error",
     );
   }),
   check("ERR-21", {}, async (kit) => {
@@ -239,7 +242,7 @@ export const errorChecks: readonly Check[] = [
     );
   }),
   check("ERR-1", {}, async function* (kit) {
-    const expected = "an object as application/problem+json";
+    const expected = "a JSON object as application/problem+json";
     yield* (await failures(kit)).map(({ what, answer }) =>
       must(
         answer.mediaType === "application/problem+json" && answer.object !== undefined,
@@ -256,14 +259,14 @@ export const errorChecks: readonly Check[] = [
     return must(
       fault === undefined,
       String(fault),
-      "type, title (the phrase), status, detail, instance (the path), request_id",
+      "type, title (the status phrase), status, detail, instance (the path), request_id",
     );
   }),
   ofProblems("ERR-3", ({ title }, { answer }) => {
     const known = phrases[answer.status];
-    // ERR-2 judges a title that is not a known phrase.
+    // ERR-2 checks a title that is not a known phrase.
     if (known === undefined || typeof title !== "string" || !known.includes(title)) return pass;
-    return must(title === known[0], `title ${show(title)} of ${answer.status}`, known[0]);
+    return must(title === known[0], `title ${show(title)} for ${answer.status}`, known[0]);
   }),
   ofProblems("ERR-4", ({ instance }) =>
     mustBe(
@@ -275,7 +278,11 @@ export const errorChecks: readonly Check[] = [
   ofProblems("ERR-5", (problem, sample) => {
     if (ordinary.includes(sample.answer.status)) return pass;
     const fault = idFault(problem, sample);
-    return must(fault === undefined, `${fault} in a ${sample.answer.status}`, "the id of the request");
+    return must(
+      fault === undefined,
+      `${fault} in a ${sample.answer.status} response`,
+      "the id of the request",
+    );
   }),
   ofProblems("ERR-6", (problem) => {
     const nested = ["extensions", "extra", "properties", "context", "data"].find((name) =>

@@ -101,7 +101,7 @@ export const federatedChecks: readonly Check[] = [
       const [value, next] = [given.get(name), other.to?.searchParams.get(name)];
       return [
         must((value ?? "").length >= 16, `a redirect without ${name}`, name),
-        must(value !== next, `two redirects with the same ${name}`, "a new one for every attempt"),
+        must(value !== next, `two redirects with the same ${name}`, "a new value for every sign-in attempt"),
       ];
     });
     const method = given.get("code_challenge_method");
@@ -111,7 +111,8 @@ export const federatedChecks: readonly Check[] = [
   }),
   check("OIDC-4", { needs }, async function* (kit) {
     const { cookie } = await started(kit);
-    if (cookie === undefined) return must(false, "a start without a cookie", "state and nonce in a cookie");
+    if (cookie === undefined)
+      return must(false, "a start that sets no cookie", "state and nonce in a cookie");
     const { attributes } = cookie;
     const sameSite = attributes.get("samesite");
     yield must(attributes.has("httponly"), "a cookie that scripts can read", "HttpOnly");
@@ -155,11 +156,15 @@ export const federatedChecks: readonly Check[] = [
     const jar = newJar();
     const [first, second] = [await start(kit, { jar }), await start(kit, { jar })];
     if (first.cookie === undefined || second.cookie === undefined) return notApplicable("see OIDC-4");
-    const two = must(jar.size === 2, "a second tab that replaces the attempt of the first", "two attempts");
+    const two = must(jar.size === 2, "a second sign-in attempt replaces the first", "two attempts");
     jar.take(await cancel(kit, first, jar));
     yield two;
-    yield must(!jar.has(first.cookie.name), "the cookie of a failed attempt is kept", "deleted");
-    yield must(jar.has(second.cookie.name), "the end of one attempt deletes the cookie of another", "kept");
+    yield must(!jar.has(first.cookie.name), "the cookie of a failed attempt is not deleted", "deleted");
+    yield must(
+      jar.has(second.cookie.name),
+      "the end of one attempt deletes the cookie of another",
+      "not deleted",
+    );
   }),
   check("OIDC-8", { needs }, async function* (kit) {
     const { to } = await started(kit);
@@ -175,7 +180,7 @@ export const federatedChecks: readonly Check[] = [
         yield mustBe(
           host !== "svc-conformance.example",
           { "a redirect to another site for return_to": target },
-          "none",
+          "no redirect to another site",
         );
       }
     }
@@ -189,11 +194,11 @@ export const federatedChecks: readonly Check[] = [
     const jar = newJar();
     const attempt = await start(kit, { jar });
     const refused: readonly (readonly [string, Answer])[] = [
-      ["without an attempt", await cancel(kit, attempt, newJar())],
+      ["without a sign-in attempt", await cancel(kit, attempt, newJar())],
       ["with a wrong state", await cancel(kit, attempt, jar, kit.unique())],
-      ["with an error of the provider", await cancel(kit, attempt, jar)],
+      ["with an error from the provider", await cancel(kit, attempt, jar)],
     ];
     yield* unknown.map((answer) => statusIs(answer, 404, "for an unknown provider"));
-    yield* refused.map(([what, answer]) => statusIs(answer, 401, `to a callback ${what}`));
+    yield* refused.map(([what, answer]) => statusIs(answer, 401, `for a callback ${what}`));
   }),
 ];

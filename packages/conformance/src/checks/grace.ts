@@ -12,9 +12,9 @@ import { isReusable, logout, type Pair, pairOf, refresh, sessionOf, signIn, visi
 const marginMs = 500;
 
 interface Presented {
-  /** The token pair that the first presentation returned. */
+  /** The token pair that the first request returned. */
   readonly pair: Pair;
-  /** The response to the second presentation. */
+  /** The response to the second request. */
   readonly answer: Answer;
   /** When the pair arrived, in milliseconds of `performance.now()`. */
   readonly rotatedAt: number;
@@ -23,8 +23,8 @@ interface Presented {
 }
 
 /**
- * Presents a refresh token twice, the second time after a fraction of the grace window. Returns undefined if the
- * machine was so busy that the second presentation missed the window.
+ * Sends a refresh token twice, the second time after a fraction of the grace window. Returns undefined if the first
+ * request returned no pair, or if the machine was so busy that the second request missed the window.
  */
 export async function presentWithin(kit: Kit, part: number): Promise<Presented | undefined> {
   const graceMs = sessionOf(kit).graceSeconds * 1000;
@@ -42,15 +42,15 @@ export async function presentWithin(kit: Kit, part: number): Promise<Presented |
   return undefined;
 }
 
-const tooLate = notApplicable("a second request did not get through within the window");
+const tooLate = notApplicable("no second request was completed within the grace window");
 
 /** Checks that a session continues: the service accepts both tokens of its newest pair. Consumes the refresh token. */
 async function continues(kit: Kit, pair: Pair): Promise<Verdict> {
   const visited = await visit(kit, pair.access);
   const renewed = await refresh(kit, pair.refresh);
   return every([
-    succeeds(visited, "for the access token of the winner"),
-    succeeds(renewed, "for the refresh token of the winner", "a new pair"),
+    succeeds(visited, "for the access token from the successful refresh"),
+    succeeds(renewed, "for the refresh token from the successful refresh", "a new pair"),
   ]);
 }
 
@@ -66,7 +66,7 @@ export async function hasEnded(kit: Kit, pair: Pair, at: HttpClient = kit.http):
   ]);
 }
 
-/** Rotates a token, waits until the window closes, and presents the old token again. */
+/** Rotates a token, waits until the window closes, and sends the old token again. */
 export async function replayAt(
   kit: Kit,
   second: HttpClient,
@@ -79,7 +79,7 @@ export async function replayAt(
     if (pair === undefined) return undefined;
   }
   if (pair === undefined) return undefined;
-  // Present the access token to both replicas first: a replica may cache that the token is valid.
+  // Send the access token to both replicas first: a replica may cache that the token is valid.
   for (const each of new Set([kit.http, second])) await visit(kit, pair.access, each);
   const { graceSeconds } = sessionOf(kit);
   await sleep(graceSeconds === 0 ? 0 : graceSeconds * 1000 + marginMs);
@@ -98,16 +98,16 @@ export function replay(kit: Kit) {
       return { answer: undefined, verdict: notApplicable("see REF-1"), hasEnded: false };
     const { again: answer } = session;
     const verdict = every([
-      statusIs(answer, 401, "for a token that was used before the window"),
+      statusIs(answer, 401, "for a used token after the grace window"),
       await hasEnded(kit, session),
-      statusIs(older.again, 401, "for a token that was used long ago"),
+      statusIs(older.again, 401, "for an older used token of a session"),
       await hasEnded(kit, older),
     ]);
     return { answer, verdict, hasEnded: verdict.status === "pass" };
   });
 }
 
-/** Presents one token twice in immediate succession; all checks share the result. */
+/** Sends one token twice in immediate succession; all checks share the result. */
 function racedAtOnce(kit: Kit): Promise<Verdict> {
   return kit.once("raced", async () => {
     const seen = await presentWithin(kit, 0);
@@ -116,7 +116,7 @@ function racedAtOnce(kit: Kit): Promise<Verdict> {
   });
 }
 
-/** Checks that presenting a token within the window does not extend the window. */
+/** Checks that sending a used token within the window does not extend the window. */
 async function prolonged(kit: Kit): Promise<Verdict> {
   const graceMs = sessionOf(kit).graceSeconds * 1000;
   for (let tries = 0; tries < 3; tries++) {
@@ -125,8 +125,7 @@ async function prolonged(kit: Kit): Promise<Verdict> {
     if (!(await visit(kit, seen.pair.access)).ok) return notApplicable("see REF-14");
     await sleep(Math.max(0, seen.rotatedAt + graceMs + marginMs / 2 - performance.now()));
     await refresh(kit, seen.token);
-    // After `presentedAt + graceMs` a wrongly extended window would have closed too, and this check could not detect
-    // it.
+    // After `presentedAt + graceMs` a wrongly extended window would also have closed, so the check could not detect it.
     if (performance.now() - seen.presentedAt < graceMs) return hasEnded(kit, seen.pair);
   }
   return tooLate;
@@ -136,7 +135,7 @@ const withReplica = [...needs, "replica"] as const;
 const raceRounds = 10;
 const logoutRounds = 3;
 
-/** Presents one token at both replicas concurrently, several times. */
+/** Sends one token to both replicas concurrently; repeats this with several tokens. */
 function races(kit: Kit, replica: HttpClient): Promise<Verdict> {
   return kit.once("races", async () => {
     const verdicts: Verdict[] = [];
@@ -144,7 +143,13 @@ function races(kit: Kit, replica: HttpClient): Promise<Verdict> {
       const { refresh: token } = await signIn(kit);
       const answers = await Promise.all([refresh(kit, token), refresh(kit, token, replica)]);
       const won = answers.filter(({ ok }) => ok).length;
-      verdicts.push(must(won === 1, `${won} pairs for a token that both replicas got at once`, "one"));
+      verdicts.push(
+        must(
+          won === 1,
+          `${won} token pairs for one refresh token sent to both replicas concurrently`,
+          "one pair",
+        ),
+      );
     }
     return every(verdicts);
   });
@@ -178,7 +183,7 @@ export const graceChecks: readonly Check[] = [
     yield statusIs(seen.answer, 401, `${what}`);
     yield must(
       ok,
-      `${status} for the access token of the winner after a second presentation ${what}`,
+      `${status} for the access token from the successful refresh after the used token was sent again ${what}`,
       "a successful response",
     );
   }),
@@ -194,7 +199,7 @@ export const graceChecks: readonly Check[] = [
     if ((await races(kit, replica)).status === "fail") return notApplicable("see REF-19");
     if (session === undefined) return notApplicable("see REF-1");
     const { status } = session.again;
-    yield statusIs({ status }, 401, "from the second replica for a token that was used at the first");
+    yield statusIs({ status }, 401, "from the second replica for a token that was used at the first replica");
     yield await hasEnded(kit, session, replica);
     yield await hasEnded(kit, session);
   }),
@@ -202,7 +207,7 @@ export const graceChecks: readonly Check[] = [
     const replica = given(kit.replica);
     for (let round = 0; round < logoutRounds; round++) {
       const session = await signIn(kit);
-      // Present the access token to the second replica first: the replica may cache that the token is valid.
+      // Send the access token to the second replica first: the replica may cache that the token is valid.
       const before = await visit(kit, session.access, replica);
       await logout(kit, session.access);
       if (!isRefusal(await visit(kit, session.access)) || !isRefusal(await refresh(kit, session.refresh))) {
@@ -212,7 +217,7 @@ export const graceChecks: readonly Check[] = [
       const renewed = await refresh(kit, session.refresh, replica);
       yield succeeds(before, "at the second replica before the logout");
       yield refusesCaller(visited, "at the second replica after a logout");
-      yield refusesCaller(renewed, "for a refresh at the second replica after it");
+      yield refusesCaller(renewed, "for a refresh at the second replica after a logout");
     }
   }),
 ];

@@ -11,8 +11,7 @@ const needs: readonly Need[] = ["full", "key set", "auth", "keys", "probe:protec
 /** Sends unknown key ids until the service fetches the key set. Returns whether it did. */
 async function untilFetched(kit: Kit, keySet: KeyServer): Promise<boolean> {
   const before = keySet.fetches;
-  const send = (): Promise<unknown> =>
-    refuses(kit, "a kid that no key has", { header: { kid: kit.unique() } });
+  const send = (): Promise<unknown> => refuses(kit, "an unknown kid", { header: { kid: kit.unique() } });
   await until(send, () => keySet.fetches > before, keyPatience(kit.settings));
   return keySet.fetches > before;
 }
@@ -34,19 +33,19 @@ export const keySetChecks: readonly Check[] = [
     return must(
       await untilAccepted(kit, { kid }, key),
       "a new key was not fetched",
-      "fetched when the first token names it",
+      "a fetch when a token first names the key",
     );
   }),
   check("KEY-1", { needs, alone: true }, async function* (kit) {
     const keySet = given(kit.keySet);
     const before = keySet.fetches;
     const flood = Array.from({ length: 25 }, () =>
-      refuses(kit, "a kid that no key has", { header: { kid: kit.unique() } }),
+      refuses(kit, "an unknown kid", { header: { kid: kit.unique() } }),
     );
     const refused = every(await Promise.all(flood));
     const caused = keySet.fetches - before;
     yield refused;
-    yield must(caused <= 1, `${caused} fetches for 25 unknown kids`, "at most one a minute");
+    yield must(caused <= 1, `${caused} fetches for 25 unknown kids`, "at most one fetch a minute");
   }),
   // KEY-12 must run after KEY-2: a service treats the kid of an unusable key as unknown, and fetches the key set for
   // unknown kids only once a minute.
@@ -69,9 +68,13 @@ export const keySetChecks: readonly Check[] = [
     keySet.setDown(true);
     try {
       const fetched = await untilFetched(kit, keySet);
-      const verdict = await accepts(kit, "a token of a known key while the endpoint is down", {});
+      const verdict = await accepts(
+        kit,
+        "a token signed with a known key while the key-set endpoint is down",
+        {},
+      );
       if (verdict.status === "fail" || fetched) return verdict;
-      return notApplicable("the service did not ask for keys while the endpoint was down");
+      return notApplicable("the service did not fetch the key set while its endpoint was down");
     } finally {
       keySet.setDown(false);
     }

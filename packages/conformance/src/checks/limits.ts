@@ -29,7 +29,7 @@ async function unfinished(
   return answer instanceof NoAnswer ? undefined : answer;
 }
 
-/** Requires the status with which the service refuses a complete body that is too long; LIM-1 judges that status. */
+/** Requires the status with which the service refuses a complete body that is too long; LIM-1 checks that status. */
 async function refusedAsWhole(
   kit: Kit,
   answer: Answer | undefined,
@@ -60,8 +60,8 @@ export const limitChecks: readonly Check[] = [
     const size = kit.settings.limits.maxBodyBytes + 1024;
     const chunk = `${size.toString(16)}\r\n{"text":"${"x".repeat(size - 9)}\r\n`;
     const answer = await unfinished(kit, [["Transfer-Encoding", "chunked"]], chunk);
-    const when = "to a chunked body that continues over the limit";
-    return refusedAsWhole(kit, answer, when, "413 as soon as it is over the limit");
+    const when = "for a chunked body that exceeds the limit";
+    return refusedAsWhole(kit, answer, when, "413 as soon as the body exceeds the limit");
   }),
   check("LIM-4", { needs: ["probe:slow"] }, async (kit) => {
     const slow = given(kit.settings.probes.slow);

@@ -15,7 +15,7 @@ async function tokenWithoutSession(kit: Kit, changes: Claims = {}): Promise<stri
   return (await visit(kit, token)).ok ? token : undefined;
 }
 
-const notTaken = notApplicable("the service does not accept tokens of the kit as its own");
+const notTaken = notApplicable("the service does not accept tokens that the kit signed");
 
 export const logoutChecks: readonly Check[] = [
   check("ISS-9", { needs }, async function* (kit) {
@@ -57,10 +57,10 @@ export const logoutChecks: readonly Check[] = [
   check("ISS-5", { needs, alone: true }, async function* (kit) {
     const first = await signIn(kit);
     const last = pairOf(kit, await refresh(kit, first.refresh)) ?? first;
-    // Present both tokens to the service first: it may cache that they are valid.
+    // Send both tokens to the service first: it may cache that they are valid.
     for (const { access } of [first, last]) await visit(kit, access);
-    yield succeeds(await logout(kit, last.access), "to a logout", "204");
-    yield refusesCaller(await visit(kit, last.access), "for the token that was logged out");
+    yield succeeds(await logout(kit, last.access), "for a logout", "204");
+    yield refusesCaller(await visit(kit, last.access), "for the access token that was used for the logout");
     yield refusesCaller(await visit(kit, first.access), "for an older access token of that session");
     yield refusesCaller(await refresh(kit, last.refresh), "for the refresh token of that session");
   }),
@@ -69,7 +69,7 @@ export const logoutChecks: readonly Check[] = [
     const session = await signIn(kit);
     await logout(kit, session.access);
     const [visited, renewed] = [await visit(kit, other.access), await refresh(kit, other.refresh)];
-    yield succeeds(visited, "for another session of the same person");
+    yield succeeds(visited, "for another session of the same user");
     yield succeeds(renewed, "for a refresh of another session", "a new pair");
   }),
   check("ISS-8", { needs, alone: true }, async function* (kit) {
@@ -80,7 +80,7 @@ export const logoutChecks: readonly Check[] = [
     yield* answers.map(({ status, body }, index) =>
       must(
         status === 204 && body.length === 0,
-        `${status} with ${body.length} bytes to the logout of a token ${index === 0 ? "of a session" : "without jti and fam"}`,
+        `${status} with ${body.length} bytes for a logout with a token ${index === 0 ? "of a session" : "without jti and fam"}`,
         "204 with an empty body",
       ),
     );
@@ -88,13 +88,13 @@ export const logoutChecks: readonly Check[] = [
   check("CLAIM-2", { needs: [...needs, "keys"], alone: true }, async function* (kit) {
     const token = await tokenWithoutSession(kit);
     if (token === undefined) return notTaken;
-    yield succeeds(await logout(kit, token), "to the logout of a token without fam", "204");
-    yield refusesCaller(await visit(kit, token), "for a token whose jti was logged out");
+    yield succeeds(await logout(kit, token), "for a logout with a token without fam", "204");
+    yield refusesCaller(await visit(kit, token), "for the same token after the logout");
   }),
   check("ISS-6", { needs: [...needs, "keys"], alone: true }, async (kit) => {
     const [token, other] = [await tokenWithoutSession(kit), await tokenWithoutSession(kit)];
     if (token === undefined || other === undefined) return notTaken;
     await logout(kit, token);
-    return succeeds(await visit(kit, other), "for another token after the logout of one without fam");
+    return succeeds(await visit(kit, other), "for another token after a logout with a token without fam");
   }),
 ];

@@ -101,7 +101,7 @@ export const everyLineChecks: readonly Check[] = [
     if (!lines.some(({ text }) => text.includes(id) || text.includes(path))) {
       return notApplicable("the log has no line for a request of this run");
     }
-    // Require ids in other lines only if this request's own lines contain one: COR-4 judges whether they do.
+    // Require ids in other lines only if this request's own lines contain one: COR-4 checks whether they do.
     const ownLines = lines.filter(({ text }) => text.includes(path));
     const asksForId = ownLines.every(({ value }) => typeof value?.["request_id"] === "string");
     const wrong = incomplete(lines, asksForId);
@@ -132,7 +132,7 @@ export const logChecks: readonly Check[] = [
     const tenant = kit.settings.tokenTenant;
     if (probe === undefined || tenant === undefined) return notApplicable("no tenant");
     const { answer, id } = await askWithId(kit, probe.request, { token: grant(kit) });
-    if (!answer.ok) return notApplicable(`the probe \`tenant\` answers ${answer.status}: see TEN-1`);
+    if (!answer.ok) return notApplicable(`the probe \`tenant\` responds with ${answer.status}: see TEN-1`);
     const line = (await linesAbout(kit, id, isAccess)).find(isAccess);
     if (line === undefined) return notApplicable("no access line: see LOG-3");
     return mustBe(

@@ -18,11 +18,11 @@ const malformed: readonly Malformed[] = [
   { what: "another scheme", values: ["Basic x"] },
   { what: "two tokens", values: ["Bearer a.b.c d.e.f"] },
   { what: "two tokens in a list", values: ["Bearer a.b.c, Bearer d.e.f"] },
-  { what: "two headers", values: ["Bearer a.b.c", "Bearer d.e.f"] },
+  { what: "two values", values: ["Bearer a.b.c", "Bearer d.e.f"] },
   { what: "JSON", values: ['Bearer {"message":"none","level":[{}]}'] },
   { what: "quotes and backslashes", values: ['Bearer "\\\\","message":"\\"'] },
-  { what: "signs", values: ["=;,()<>@[]{}?/:"] },
-  { what: "bytes above ASCII", values: ["Bearer \u00e9\u00ff"] },
+  { what: "punctuation", values: ["=;,()<>@[]{}?/:"] },
+  { what: "non-ASCII bytes", values: ["Bearer \u00e9\u00ff"] },
   { what: "9,000 characters", values: [`Bearer ${"a".repeat(9000)}`], isLong: true },
 ];
 
@@ -67,8 +67,8 @@ export async function malformedOnOpen(kit: Kit): Promise<readonly Verdict[]> {
     .map(({ what, open }) =>
       must(
         open?.ok === true,
-        `${open?.status} on an open route with Authorization of ${what}`,
-        "it is ignored",
+        `${open?.status} on an open route for an Authorization header with ${what}`,
+        "the header is ignored",
       ),
     );
 }
@@ -79,6 +79,6 @@ export async function malformedOnGuarded(kit: Kit): Promise<readonly Verdict[]> 
     if (guarded === undefined) return [];
     const { status } = guarded;
     const isRefused = isLong === true ? status >= 400 && status < 500 : status === 401;
-    return [must(isRefused, `${status} for Authorization of ${what}`, "401")];
+    return [must(isRefused, `${status} for an Authorization header with ${what}`, "401")];
   });
 }

@@ -73,13 +73,13 @@ export const metricsChecks: readonly Check[] = [
     const asked = await kit.get("/metrics", { headers: [["Accept", `${open};version=1.0.0`]] });
     const { answer } = await scrape(kit);
     return every([
-      must(answer.mediaType !== open, "OpenMetrics for any Accept", "OpenMetrics only when asked for"),
+      must(answer.mediaType !== open, "OpenMetrics for any Accept", "OpenMetrics only if Accept requests it"),
       must(
         asked.mediaType === open
           ? asked.text.trimEnd().endsWith("# EOF")
           : asked.mediaType === answer.mediaType,
         `${asked.mediaType} without # EOF`,
-        "OpenMetrics ending with # EOF when Accept asks for it",
+        "OpenMetrics that ends with # EOF if Accept requests it",
       ),
     ]);
   }),
@@ -99,7 +99,7 @@ export const metricsChecks: readonly Check[] = [
     const labels = await labelsOf(kit, "http_requests_total");
     return mustBe(
       labels.some((each) => each.includes(`endpoint="${template}"`)),
-      { "no series of": template },
+      { "no series for": template },
       `endpoint="${template}"`,
     );
   }),
@@ -108,13 +108,13 @@ export const metricsChecks: readonly Check[] = [
     if (labels.length === 0) return notApplicable("there is no http_requests_total: see MET-3");
     return must(
       labels.some((each) => each.includes('endpoint="<unmatched>"')),
-      "no series of <unmatched>",
+      "no series for <unmatched>",
       'endpoint="<unmatched>" for a path that no route matched',
     );
   }),
   ofMetrics("MET-10", [], async (kit) => {
     const { answer, marks } = await scrape(kit);
     const leaked = marks.some((mark) => answer.text.includes(mark));
-    return must(!leaked, "a raw path in a label", "templates only");
+    return must(!leaked, "a raw path in a label", "route templates only");
   }),
 ];

@@ -44,7 +44,7 @@ async function tokens(kit: Kit): Promise<readonly { what: string; isAccess: bool
   );
 }
 
-/** Judges the claims of every token. */
+/** Checks the claims of every token. */
 async function each(
   kit: Kit,
   judge: (
@@ -83,7 +83,7 @@ export const pairChecks: readonly Check[] = [
     const { fam } = claimsOf(first.access);
     return each(kit, (claims) => [
       [isText(claims["fam"]), "no fam", "the id of the session in both tokens"],
-      [claims["fam"] === fam, "another fam than the access token of the sign-in", "one fam for the session"],
+      [claims["fam"] === fam, "a fam that differs from that of the sign-in", "one fam for the session"],
     ]);
   }),
   check("ISS-3", { needs }, async function* (kit) {
@@ -94,9 +94,9 @@ export const pairChecks: readonly Check[] = [
       claimsOf(first.access)["sub"],
     ];
     if (!isText(fam) || !isText(other)) return notApplicable("see CLAIM-3");
-    yield must(fam !== other, "two sign-ins with the same fam", "a new one at every sign-in");
-    yield must(fam !== sub, "the subject as fam", "a random one");
-    yield must(!areCounted(fam, other), `the fams ${show(fam)} and ${show(other)} in a row`, "random values");
+    yield must(fam !== other, "two sign-ins with the same fam", "a new fam at every sign-in");
+    yield must(fam !== sub, "the subject as fam", "a random fam");
+    yield must(!areCounted(fam, other), `sequential fams ${show(fam)} and ${show(other)}`, "random values");
   }),
   check("ISS-4", { needs }, async function* (kit) {
     const { accessSeconds, refreshSeconds } = sessionOf(kit);
@@ -123,17 +123,17 @@ export const pairChecks: readonly Check[] = [
       const wrong = ["iat", "nbf", "exp", "auth_time"].find((name) => !Number.isInteger(claims[name]));
       return [
         [isText(claims["sub"]), `sub ${show(claims["sub"])}`, "a string"],
-        [/^[0-9a-f]{32}$/.test(String(claims["jti"])), "a jti in another format", "32 hex characters"],
+        [/^[0-9a-f]{32}$/.test(String(claims["jti"])), "a jti in a different format", "32 hex characters"],
         [isNew, "the jti of another token", "a unique id"],
         [wrong === undefined, `${wrong} ${show(claims[wrong ?? ""])}`, "whole seconds"],
         [claims["typ"] === typ, `typ ${show(claims["typ"])}`, typ],
-        [claims["auth_time"] === signedInAt, "another auth_time", "when the person signed in"],
+        [claims["auth_time"] === signedInAt, "a different auth_time", "the time of the sign-in"],
         [
           !isAccess || typeof claims[scopeClaim] === "string",
-          `no string as ${scopeClaim}`,
-          "scopes with spaces",
+          `no string in ${scopeClaim}`,
+          "scopes separated by spaces",
         ],
-        [!isAccess || isList(claims[rolesClaim]), `no list as ${rolesClaim}`, "a list of roles"],
+        [!isAccess || isList(claims[rolesClaim]), `no list in ${rolesClaim}`, "a list of roles"],
         [issuer === undefined || claims["iss"] === issuer, `iss ${show(claims["iss"])}`, String(issuer)],
         [
           audience === undefined || [claims["aud"]].flat().includes(audience),
@@ -163,7 +163,7 @@ export const pairChecks: readonly Check[] = [
       return ruledOut("the service signs with a secret");
     }
     yield* headers.map(({ what, header }) =>
-      must(isText(header["kid"]), `${what} has no kid`, "the id of the key"),
+      must(isText(header["kid"]), `${what} has no kid`, "the id of the signing key"),
     );
   }),
   check("REF-2", { needs }, async function* (kit) {

@@ -62,7 +62,7 @@ export const publishedKeyChecks: readonly Check[] = [
     );
     yield nothingPrivate(keys ?? []);
     yield* [first.access, first.refresh].map((token) =>
-      must(verifiedBy(keys ?? [], token), "a token that no published key verifies", "the key of its kid"),
+      must(verifiedBy(keys ?? [], token), "a token that no published key verifies", "the key with its kid"),
     );
   }),
   // KEY-3 rotates the key: in all later checks the service signs with the new one.
@@ -94,10 +94,10 @@ export const publishedKeyChecks: readonly Check[] = [
     yield must(
       verifiedBy(keys, before.access),
       "the previous key is not in the set",
-      "kept while its tokens are valid",
+      "the key in the set while its tokens are valid",
     );
-    yield must(verifiedBy(keys, after.access), "the new key is not in the set", "published before it signs");
-    yield must(isAnnounced, "a key that was published after its first token", "published before it signs");
+    yield must(verifiedBy(keys, after.access), "the new key is not in the set", "the key in the set");
+    yield must(isAnnounced, "a key that was published after the service signed with it", "published before");
     yield nothingPrivate([...announced, ...keys]);
     yield succeeds(old, "for an access token of the previous key");
     yield succeeds(fresh, "for an access token of the new key");

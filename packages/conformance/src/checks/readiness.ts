@@ -119,7 +119,7 @@ export function ready(kit: Kit): Promise<Answer> {
 
 const statuses: readonly unknown[] = ["ok", "fail", "timeout", "error"];
 
-/** Judges every check result in the current report. */
+/** Checks every result in the current report. */
 async function eachResult(kit: Kit, judge: (name: string, result: JsonObject) => Verdict): Promise<Verdict> {
   const entries = Object.entries(checksOf(await ready(kit)));
   if (entries.length === 0) return notApplicable("the report lists no checks");
@@ -130,7 +130,7 @@ async function eachResult(kit: Kit, judge: (name: string, result: JsonObject) =>
   );
 }
 
-/** Judges the result of the readiness check `name`; not applicable if the report does not list that check. */
+/** Checks the result of the readiness check `name`; not applicable if the report does not list that check. */
 async function named(kit: Kit, name: string, judge: (result: JsonObject) => Verdict): Promise<Verdict> {
   const result = checksOf(await ready(kit))[name];
   return isObject(result) ? judge(result) : notApplicable(`the report has no check \`${name}\``);
@@ -167,7 +167,7 @@ export const readinessChecks: readonly Check[] = [
     ),
   ),
   duringFault("RDY-4", "harmless", ({ ready: { status, object }, noticedMs }) => {
-    if (noticedMs === undefined) return fail("the report does not show what is broken", "degraded");
+    if (noticedMs === undefined) return fail("the report does not show the broken dependencies", "degraded");
     const isDegraded = status === 200 && object?.["status"] === "degraded";
     return must(
       isDegraded,
@@ -177,7 +177,7 @@ export const readinessChecks: readonly Check[] = [
   }),
   duringFault("RDY-5", "critical", (fault) => statusIs(fault.ready, 503)),
   duringFault("RDY-6", "critical", ({ ready: { status, mediaType, object } }) => {
-    if (status !== 503) return notApplicable("no 503 was seen");
+    if (status !== 503) return notApplicable("/ready did not return 503: see RDY-5");
     return must(
       mediaType === "application/json" && object?.["status"] === "unavailable" && isObject(object["checks"]),
       `${mediaType} with status ${show(object?.["status"])}`,
@@ -189,7 +189,7 @@ export const readinessChecks: readonly Check[] = [
     const critical = isObject(result) ? result["critical"] : undefined;
     return must(
       critical === true,
-      `critical ${show(critical)} of a check that threw`,
+      `critical ${show(critical)} for a check that threw`,
       "critical true, as declared",
     );
   }),
@@ -206,8 +206,8 @@ export const readinessChecks: readonly Check[] = [
   duringFault("RDY-10", "critical", ({ noticedMs }) => {
     // Allow one second for a reused result and one for a slow machine.
     const isSoon = noticedMs !== undefined && noticedMs < 2000;
-    const seen = noticedMs === undefined ? "never noticed" : `noticed after ${Math.round(noticedMs)} ms`;
-    return must(isSoon, seen, "noticed after 1 s");
+    const seen = noticedMs === undefined ? "never reported" : `reported after ${Math.round(noticedMs)} ms`;
+    return must(isSoon, seen, "reported within 1 s");
   }),
   duringFault("RDY-11", "harmless", ({ dependencies, ready }, kit) => {
     const hanging = dependencies.filter(({ fault }) => fault === "hangs");

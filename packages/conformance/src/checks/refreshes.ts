@@ -36,7 +36,7 @@ import {
 
 const withHook = [...needs, "session:hook"] as const;
 
-/** Refreshes a session while the hook behaves as the probe requested. */
+/** Refreshes a session while the hook behaves as `probe` requests. */
 async function refreshDuring(kit: Kit, probe: Probe, token: string): Promise<Answer> {
   try {
     await sendControl(kit, probe);
@@ -52,15 +52,18 @@ function declined(kit: Kit): Promise<{ answer: Answer; verdict: Verdict } | unde
     const decline = sessionOf(kit).hook?.decline;
     if (decline === undefined) return undefined;
     const session = await signIn(kit);
-    // Present the access token to the service first: it may cache that the token is valid.
+    // Send the access token to the service first: it may cache that the token is valid.
     await visit(kit, session.access);
     const answer = await refreshDuring(kit, decline, session.refresh);
     const verdict = every([
       statusIs(answer, 401, "for a refresh that the hook declines"),
-      refusesCaller(await visit(kit, session.access), "for the access token of a session that was declined"),
+      refusesCaller(
+        await visit(kit, session.access),
+        "for the access token of a session whose refresh was declined",
+      ),
       refusesCaller(
         await refresh(kit, session.refresh),
-        "for the refresh token of a session that was declined",
+        "for the refresh token of a session whose refresh was declined",
       ),
     ]);
     return { answer, verdict };
@@ -88,7 +91,7 @@ export const hookChecks: readonly Check[] = [
     const had = names(claimsOf(session.access)[rolesClaim]);
     const answer = await refreshDuring(kit, grant.request, session.refresh);
     const pair = pairOf(kit, answer);
-    if (pair === undefined) return fail(`${answer.status} without a pair`, "a new pair");
+    if (pair === undefined) return fail(`${answer.status} without a token pair`, "a new pair");
     const claims = claimsOf(pair.access);
     const [scopes, roles] = [names(claims[scopeClaim]), names(claims[rolesClaim])];
     yield mustBe(sameMembers(scopes, grant.scopes), { scopes }, show(grant.scopes));
@@ -96,7 +99,7 @@ export const hookChecks: readonly Check[] = [
   }),
 ];
 
-/** The number of concurrent presentations of one token. */
+/** How many times one token is sent concurrently. */
 const atOnce = 16;
 
 /** Requires that the service returns no token pair for any kind of invalid refresh token. */
@@ -114,7 +117,7 @@ async function rejectsInvalidTokens(kit: Kit, session: Pair): Promise<Verdict> {
   return every(verdicts);
 }
 
-const notTaken: Verdict = notApplicable("the service does not accept refresh tokens of the kit");
+const notTaken: Verdict = notApplicable("the service does not accept refresh tokens that the kit signed");
 
 export const refreshChecks: readonly Check[] = [
   check("REF-1", { needs }, async function* (kit) {
@@ -122,16 +125,12 @@ export const refreshChecks: readonly Check[] = [
     const rejected = await rejectsInvalidTokens(kit, await signIn(kit));
     const answer = await refresh(kit, session.refresh);
     const pair = pairOf(kit, answer);
-    if (pair === undefined) return fail(`${answer.status} without a pair`, "a new pair");
+    if (pair === undefined) return fail(`${answer.status} without a token pair`, "a new pair");
     const visited = await visit(kit, pair.access);
     const isNew = pair.access !== session.access && pair.refresh !== session.refresh;
     yield must(isNew, "a token that the client already had", "two new tokens");
     yield succeeds(visited, "for the new access token");
-    yield must(
-      !(await isReusable(kit)),
-      "a refresh token was accepted twice",
-      "401 for a token that was used",
-    );
+    yield must(!(await isReusable(kit)), "a refresh token was accepted twice", "401 for a used token");
     yield rejected;
   }),
   check("REF-4", { needs }, async function* (kit) {
@@ -140,7 +139,11 @@ export const refreshChecks: readonly Check[] = [
     const answers = await Promise.all(Array.from({ length: atOnce }, () => refresh(kit, token)));
     const won = answers.filter(({ ok }) => ok).length;
     const lost = answers.filter(({ status }) => status === 401).length;
-    yield must(won === 1, `${won} pairs for a token that was presented ${atOnce} times at once`, "one");
+    yield must(
+      won === 1,
+      `${won} token pairs for one refresh token sent ${atOnce} times concurrently`,
+      "one pair",
+    );
     yield must(won + lost === atOnce, `${atOnce - won - lost} responses other than 200 and 401`, "401");
   }),
   check("REF-12", { needs: [...needs, "keys"] }, async (kit) => {
@@ -150,7 +153,7 @@ export const refreshChecks: readonly Check[] = [
   }),
   check("REF-15", { needs: [...needs, "keys"] }, async function* (kit) {
     const { lifetimeDays } = sessionOf(kit);
-    if (lifetimeDays === 0) return notApplicable("no `session.lifetime_days` was given");
+    if (lifetimeDays === 0) return notApplicable("`session.lifetime_days` is not set");
     const begun = (seconds: number): Claims => ({
       auth_time: kit.tokens.now() - lifetimeDays * 86_400 + seconds,
     });
@@ -158,7 +161,7 @@ export const refreshChecks: readonly Check[] = [
     const young = await presentCopy(kit, begun(600));
     if (old === undefined || young === undefined) return notTaken;
     yield statusIs(old, 401, "for a session that is too old");
-    yield succeeds(young, "for a session that is nearly too old", "a new pair");
+    yield succeeds(young, "for a session that is not yet too old", "a new pair");
   }),
   check("REF-13", { needs, windowed: true, alone: true }, async function* (kit) {
     for (const [what, detail, answer, elsewhere] of await refusals(kit)) {
@@ -174,8 +177,8 @@ export const refreshChecks: readonly Check[] = [
 ];
 
 /**
- * The failure that another rule reports, so that this rule skips the response: the refresh succeeded (`entry`), or the
- * status is not 401 (`status`).
+ * A failure that another rule reports, so this rule skips the response: the refresh succeeded (`entry`), or the status
+ * is not 401 (`status`).
  */
 type Elsewhere = "entry" | "status" | undefined;
 
@@ -198,14 +201,14 @@ async function refusals(kit: Kit): Promise<readonly Refusal[]> {
   const ended = "this session has been revoked";
   const rotated = "this refresh token has already been rotated";
   return [
-    ["no token at all", "invalid refresh token", await refresh(kit, "not-a-token")],
+    ["a token that is not a JWT", "invalid refresh token", await refresh(kit, "not-a-token")],
     ["an access token", "an access token cannot be used to refresh", asRefresh, "entry"],
     ["a token without jti", "refresh token has no id", await without("jti")],
     ["a token without fam", "refresh token carries no session family", await without("fam")],
     ["a token without grt", noGrant, await without("grt"), "status"],
     ["a session that was logged out", ended, await refresh(kit, out.refresh), "entry"],
-    ["a token that was replayed", ended, old.hasEnded ? old.answer : undefined, "status"],
-    ["a token that was just rotated", rotated, raced?.answer, "status"],
+    ["a used token after the grace window", ended, old.hasEnded ? old.answer : undefined, "status"],
+    ["a used token within the grace window", rotated, raced?.answer, "status"],
     [
       "a session that the hook has declined",
       "this session is no longer valid",

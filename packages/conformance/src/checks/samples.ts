@@ -104,10 +104,10 @@ function failing(kit: Kit, routes: readonly NamedRoute[], anonymous: Extra | und
   const session = probes.session && { method: "POST", path: "/auth/refresh" };
   const all: readonly (readonly [what: string, probe: Probe | undefined, extra?: Extra | undefined])[] = [
     ["an unknown path", `/${kit.unique()}`, bare],
-    ["a method that a path does not have", "POST /health", bare],
+    ["an unsupported method", "POST /health", bare],
     ["an exception", probes.failing?.request, granted],
     ["malformed JSON", call, typed("application/json", malformed)],
-    ["a body of another type", call, typed("text/csv", "a,b")],
+    ["a body with an unsupported type", call, typed("text/csv", "a,b")],
     [tooLong, call, typed("application/json", long)],
     ["an invalid body", probes.invalid?.request, granted],
     ["no caller", kit.has("auth") ? probes.protected : undefined, anonymous],
@@ -122,14 +122,14 @@ function failing(kit: Kit, routes: readonly NamedRoute[], anonymous: Extra | und
   ];
 }
 
-/** Statuses for which the contract itself requires a request id. House rules require one for other statuses too. */
+/** Statuses for which the contract itself requires a request id. The conventions also require one for other statuses. */
 export const ordinary: readonly number[] = [401, 403, 404, 405, 500];
 
 /** A string in the malformed body that no response may repeat. */
 export const echoMark = "svc-conformance-mark";
 const malformed = `{"a": "${echoMark}", }`;
 
-/** Judges the status of the samples that come from `/openapi.json`. */
+/** Checks the status of the samples that come from `/openapi.json`. */
 export async function eachNamed(kit: Kit, status: Expectation["status"]): Promise<readonly Verdict[]> {
   return (await namedSamples(kit, status)).map(({ what, answer }) =>
     must(answer.status === status, `${answer.status} for ${what}`, String(status)),
@@ -147,9 +147,8 @@ async function namedSamples(kit: Kit, status: Expectation["status"]): Promise<re
 }
 
 /**
- * Whether the actual status has an explanation other than a violation of the rule: another reason to refuse the
- * request, or an incomplete document, which may list a missing route, or omit another method of a path or a route that
- * matches every path below it.
+ * Whether something other than a violation of the rule explains the actual status: the service had another reason to
+ * refuse the request, or the document is wrong. It may list a route that does not exist, or omit a method or a route.
  */
 function isOther(expected: Expectation["status"], status: number): boolean {
   if (expected !== 401 && status < 400) return true;
@@ -212,7 +211,7 @@ function namedAttempts(
 
 function notNamed(method: string, path: string, named: Expectation, extra: Extra): Attempt {
   return {
-    what: `${method} ${path}, which /openapi.json does not name`,
+    what: `${method} ${path}, which /openapi.json does not list`,
     probe: { method, path },
     extra,
     named,

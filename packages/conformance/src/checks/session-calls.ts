@@ -21,7 +21,7 @@ export interface OpenToken {
 
 export function sessionOf(kit: Kit): ResolvedSession {
   const { session } = kit.settings.probes;
-  if (session === undefined) throw new Error("there is no probe `session`");
+  if (session === undefined) throw new Error("the probe `session` is not set");
   return session;
 }
 
@@ -34,8 +34,8 @@ export async function signIn(kit: Kit): Promise<Pair> {
   const answer = await kit.ask(request);
   const pair = answer.ok ? pairIn(answer, accessToken, refreshToken) : undefined;
   if (pair !== undefined) return pair;
-  const hint = answer.status === 429 ? ": lift the limit on sign-ins for the test" : "";
-  throw new NoAnswer(`no pair of tokens in the answer ${answer.status} to a sign-in${hint}`);
+  const hint = answer.status === 429 ? "; raise the limit on sign-ins for the test" : "";
+  throw new NoAnswer(`the sign-in returned ${answer.status} without a token pair${hint}`);
 }
 
 export function refresh(kit: Kit, token: string, at: HttpClient = kit.http): Promise<Answer> {
@@ -44,8 +44,8 @@ export function refresh(kit: Kit, token: string, at: HttpClient = kit.http): Pro
 }
 
 /**
- * Returns the token pair from the response to a refresh; undefined if it contains none. The member names are a house
- * convention, so those of the sign-in response are also accepted, with or without their enclosing objects.
+ * Returns the token pair from the response to a refresh; undefined if it contains none. The contract does not require
+ * these member names, so those of the sign-in response are also accepted, with or without their enclosing objects.
  */
 export function pairOf(kit: Kit, answer: Answer): Pair | undefined {
   const { accessToken, refreshToken } = sessionOf(kit);
@@ -75,7 +75,7 @@ export async function sendControl(kit: Kit, probe: Probe): Promise<void> {
   const { ok, status } = await kit.ask(probe);
   if (ok) return;
   const { method, path } = requestOf(probe);
-  throw new NoAnswer(`${status} to ${method} ${path}, which should change how the service behaves`);
+  throw new NoAnswer(`the control request ${method} ${path} returned ${status}; expected 2xx`);
 }
 
 export function open(token: string): OpenToken | undefined {
@@ -110,8 +110,8 @@ export function copyOf(kit: Kit, token: string, changes: Claims = {}): string {
 }
 
 /**
- * Presents a copy of one of the service's refresh tokens, signed by the kit. Returns undefined if the service rejects
- * such copies.
+ * Refreshes with a copy of one of the service's refresh tokens, signed by the kit. Returns undefined if the service
+ * rejects such copies.
  */
 export async function presentCopy(kit: Kit, changes: Claims): Promise<Answer | undefined> {
   if (kit.settings.keys === undefined) return undefined;

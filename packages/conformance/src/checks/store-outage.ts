@@ -23,7 +23,7 @@ const recoveryMs = 40_000;
 function outage(kit: Kit) {
   return kit.once("outage", async () => {
     const { store } = sessionOf(kit);
-    if (store === undefined) throw new Error("there is no probe `session.store`");
+    if (store === undefined) throw new Error("`session.store` is not set");
     const session = await signIn(kit);
     const other = await signIn(kit);
     let seen;
@@ -71,26 +71,31 @@ function failsOpen(kit: Kit): boolean {
 
 export const storeChecks: readonly Check[] = [
   check("ISS-17", { needs: withStore, alone: true }, async (kit) => {
-    return statusIs((await outage(kit)).loggedOut, 503, "to a logout while the store is down");
+    return statusIs((await outage(kit)).loggedOut, 503, "for a logout while the store is down");
   }),
   check("REF-17", { needs: withStore, alone: true }, async function* (kit) {
     const { refreshed, refreshedLater } = await outage(kit);
-    yield statusIs(refreshed, 503, "to a refresh while the store is down");
-    yield succeeds(refreshedLater, "for the same token when it is back", "a new pair");
+    yield statusIs(refreshed, 503, "for a refresh while the store is down");
+    yield succeeds(refreshedLater, "for the same token after the store is restored", "a new pair");
   }),
   check("REV-4", { needs: withStore, alone: true }, async (kit) => {
     if (!failsOpen(kit)) return ruledOut("the service fails closed");
     const answer = (await outage(kit)).visited;
     return succeeds(
       answer,
-      "for a good token while the store is down",
+      "for a valid token while the store is down",
       "a successful response: the service fails open",
     );
   }),
   check("REV-5", { needs: withStore, alone: true }, async (kit) => {
     if (failsOpen(kit)) return ruledOut("the service fails open");
     const answer = (await outage(kit)).visited;
-    return statusIs(answer, 503, "for a good token while the store is down", "503: the service fails closed");
+    return statusIs(
+      answer,
+      503,
+      "for a valid token while the store is down",
+      "503: the service fails closed",
+    );
   }),
   check("REV-6", { needs: withStore, alone: true }, async function* (kit) {
     if (failsOpen(kit)) return ruledOut("the service fails open");
@@ -99,7 +104,7 @@ export const storeChecks: readonly Check[] = [
     const { title, detail } = visited.object ?? {};
     const text = "the revocation store is not answering; retry shortly";
     const after = visited.header("retry-after");
-    yield statusIs(visitedOpen, 503, "for a good token on an open route");
+    yield statusIs(visitedOpen, 503, "for a valid token on an open route while the store is down");
     yield is("title", title, "Service Unavailable");
     yield is("detail", detail, text);
     yield must(/^\d+$/.test(after ?? ""), `Retry-After ${show(after)}`, "seconds");

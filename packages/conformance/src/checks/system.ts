@@ -42,7 +42,7 @@ export const systemChecks: readonly Check[] = [
       must(!hangs || answer.durationMs < limitMs, seen, "an immediate response"),
     ]);
   }),
-  check("SYS-3", {}, async (kit) => statusIs(await ready(kit), 200, "", "200 from a service that can serve")),
+  check("SYS-3", {}, async (kit) => statusIs(await ready(kit), 200, "", "200 while the service is ready")),
   duringFault("SYS-4", "critical", ({ health: { status } }) =>
     must(status === 200, `/health ${status} with a critical dependency down`, "200"),
   ),
@@ -61,9 +61,13 @@ export const systemChecks: readonly Check[] = [
     yield mustBe(
       Array.isArray(providers) && providers.every((each) => typeof each === "string"),
       { providers },
-      "providers: a list of names",
+      "a list of names",
     );
-    yield mustBe(Array.isArray(plugins) && plugins.every(named), { plugins }, "objects with name");
+    yield mustBe(
+      Array.isArray(plugins) && plugins.every(named),
+      { plugins },
+      "a list of objects with a name",
+    );
   }),
   check("SYS-6", {}, async (kit) => {
     if (!(await isProd(kit))) return ruledOut("the environment is not prod");
@@ -95,7 +99,7 @@ export const systemChecks: readonly Check[] = [
     const reported = (await health(kit)).object?.["version"];
     const second = await info(kit);
     if (second.status !== 200) {
-      // SYS-8 judges the response of `/info`.
+      // SYS-8 checks the response of `/info`.
       return must(Boolean(reported), "no version in /health", "a version");
     }
     const other = second.object?.["version"];
@@ -122,7 +126,7 @@ export const systemChecks: readonly Check[] = [
     return must(
       other === undefined,
       `${show(name)} in /health, ${show(other?.[1])} in ${other?.[0]}`,
-      "one name everywhere",
+      "the same name everywhere",
     );
   }),
   check("ENV-2", {}, async (kit) => {
@@ -138,7 +142,7 @@ export const systemChecks: readonly Check[] = [
     const paths = ["POST /auth/refresh", "POST /auth/logout", "GET /.well-known/jwks.json"];
     const answers = await Promise.all(paths.map((path) => kit.ask(path, { token })));
     yield* answers.map(({ status }, index) =>
-      must(status === 404, `${paths[index]}: ${status}`, "404: the reduced profile only verifies"),
+      must(status === 404, `${paths[index]}: ${status}`, "404: the reduced profile only verifies tokens"),
     );
   }),
 ];

@@ -34,7 +34,7 @@ export const tenancyChecks: readonly Check[] = [
     for (const source of await usableSources(kit)) {
       const token = kit.has("auth") ? tokenOf(kit, tenant) : undefined;
       const answer = await tenantRoute(kit, { ...naming(kit, source, tenant), token });
-      yield inTenant(kit, answer, tenant, `a tenant by ${source}`);
+      yield inTenant(kit, answer, tenant, `a tenant named by ${source}`);
     }
     const fault = await pathFault(kit);
     if (fault !== undefined) yield notApplicable(fault);
@@ -44,14 +44,14 @@ export const tenancyChecks: readonly Check[] = [
     for (const source of unsigned) {
       if (source === "subdomain" && kit.settings.tenancy.baseDomain === "") continue;
       if (source === "path" && !(await usableSources(kit)).includes("path")) continue;
-      // TEN-8 judges sources that are listed before the token.
+      // TEN-8 checks sources that are listed before the token.
       if (isBeforeToken(kit, source)) continue;
       const answer = await tenantRoute(kit, { ...naming(kit, source, other), token: tokenOf(kit, own) });
       const seen = tenantIn(kit, answer);
       yield must(
         seen !== other,
-        `a token of ${own} acts in ${other}, named by ${source}`,
-        "the signed tenant wins",
+        `a token of ${own} acts in ${other}, which the ${source} names`,
+        "the tenant in the token is used",
       );
     }
   }),
@@ -60,18 +60,18 @@ export const tenancyChecks: readonly Check[] = [
     const [own, other] = tenants(kit);
     const named = naming(kit, "header", other);
     const anonymous = await tenantRoute(kit, named);
-    yield isDenied(anonymous, "for X-Tenant-ID alone", "it is ignored");
+    yield isDenied(anonymous, "for X-Tenant-ID alone", "the header is ignored");
     if (kit.has("auth") && kit.settings.keys !== undefined) {
       const unscoped = await tenantRoute(kit, { ...named, token: tokenOf(kit, undefined) });
       yield must(
         !unscoped.ok || subjectsAreTenants(kit),
-        `${unscoped.status} for X-Tenant-ID and a caller`,
-        "it is ignored",
+        `${unscoped.status} for X-Tenant-ID and a token without a tenant`,
+        "the header is ignored",
       );
       const scoped = await tenantRoute(kit, { ...named, token: tokenOf(kit, own) });
-      // TEN-4 judges whether the request uses the named tenant.
+      // TEN-4 checks whether the request uses the named tenant.
       if (tenantIn(kit, scoped) !== other) {
-        yield succeeds(scoped, `with X-Tenant-ID and a token of ${own}`, "ignored");
+        yield succeeds(scoped, `with X-Tenant-ID and a token of ${own}`, "the header is ignored");
       }
     }
   }),
@@ -81,7 +81,11 @@ export const tenancyChecks: readonly Check[] = [
     if (first.length === 0) return noSource(kit, "no unsigned source is listed before the token");
     for (const source of first) {
       const answer = await tenantRoute(kit, { ...naming(kit, source, other), token: tokenOf(kit, own) });
-      yield isDenied(answer, `by ${source}, listed before the token`, "403");
+      yield isDenied(
+        answer,
+        `for another tenant named by ${source}, which is listed before the token`,
+        "403",
+      );
     }
   }),
   check("TEN-9", { needs }, async (kit) => {
@@ -90,11 +94,11 @@ export const tenancyChecks: readonly Check[] = [
     const named: readonly string[] = await usableSources(kit);
     const order = kit.settings.tenancy.sources.filter((source) => named.includes(source));
     const [winner, loser] = order as readonly Unsigned[];
-    if (winner === undefined) return noSource(kit, "no unsigned source is listed");
+    if (winner === undefined) return noSource(kit, "no unsigned source is configured");
     if (loser === undefined) return pass;
     const [by, also] = [naming(kit, winner, first), naming(kit, loser, second)];
     const answer = await tenantRoute(kit, { ...also, ...by });
-    return inTenant(kit, answer, first, `${first} by ${winner} and ${second} by ${loser}`);
+    return inTenant(kit, answer, first, `${first} named by ${winner} and ${second} named by ${loser}`);
   }),
   check("TEN-12", { needs }, async function* (kit) {
     const [tenant] = tenants(kit);
@@ -122,7 +126,7 @@ export const tenancyChecks: readonly Check[] = [
     const strangers = kit.has("trusted_hosts") ? [] : [`${other}.else`];
     for (const host of [`www.${baseDomain}`, `api.${baseDomain}`, `a.${other}.${baseDomain}`, ...strangers]) {
       const answer = await tenantRoute(kit, { host, token });
-      yield inTenant(kit, answer, tenant, `Host: ${host}, which names none`);
+      yield inTenant(kit, answer, tenant, `Host: ${host}, which names no tenant`);
     }
     for (const host of [`${other.toUpperCase()}.${baseDomain}:8443`, `${other}.${baseDomain}.`]) {
       const { ok, status } = await tenantRoute(kit, { host, token: tokenOf(kit, other) });
@@ -138,13 +142,13 @@ export const tenancyChecks: readonly Check[] = [
     const { pathPrefix } = kit.settings.tenancy;
     const beside = path.replace(pathPrefix, `${pathPrefix}eam`);
     const { status } = await kit.get(beside, { token: tokenOf(kit, tenant) });
-    return must(status !== 403, `${status} for ${beside}`, "the prefix is a whole segment");
+    return must(status !== 403, `${status} for ${beside}`, "no tenant: the prefix is a whole segment");
   }),
   check("TEN-15", { needs: needsCaller }, async (kit) => {
     if (!kit.settings.tenancy.sources.includes("user")) return ruledOut("user is not a source");
     const { tenantClaim: claim } = kit.settings.claims;
     const token = kit.tokens.mint({ ...rights(kit), claims: { [claim]: undefined, sub: "user-7" } });
-    return inTenant(kit, await tenantRoute(kit, { token }), "user-7", "the subject as source");
+    return inTenant(kit, await tenantRoute(kit, { token }), "user-7", "the subject of the token as tenant");
   }),
   check("TEN-3", { needs: ["tenancy"] }, async function* (kit) {
     if (!kit.settings.tenancy.requireTenant) return ruledOut("a tenant is not required");
@@ -154,7 +158,7 @@ export const tenancyChecks: readonly Check[] = [
     yield statusIs(unscoped, 403, "without a tenant");
     for (const path of ["/health", "/ready"]) {
       const { status } = await kit.get(path, { token });
-      yield must(status !== 403, `${path}: ${status}`, "exempt");
+      yield must(status !== 403, `${path}: ${status}`, "not 403: the path is exempt");
     }
   }),
   check("TEN-6", { needs: needsCaller }, async function* (kit) {
@@ -162,18 +166,18 @@ export const tenancyChecks: readonly Check[] = [
     for (const source of await usableSources(kit)) {
       const named = naming(kit, source, other);
       const anonymous = await tenantRoute(kit, named);
-      yield statusIs(anonymous, 401, `by ${source} without a session`);
+      yield statusIs(anonymous, 401, `for a tenant named by ${source}, without a token`);
       const foreign = await tenantRoute(kit, { ...named, token: tokenOf(kit, own) });
-      // TEN-4 judges whether the request uses the named tenant.
+      // TEN-4 checks whether the request uses the named tenant.
       if (tenantIn(kit, foreign) !== other) {
-        yield statusIs(foreign, 403, `by ${source} with a token of another tenant`);
+        yield statusIs(foreign, 403, `for a tenant named by ${source}, with a token of another tenant`);
       }
       if (!kit.settings.tenancy.trustUnscopedPrincipals && !subjectsAreTenants(kit)) {
         const unscoped = await tenantRoute(kit, { ...named, token: tokenOf(kit, undefined) });
-        yield statusIs(unscoped, 403, `by ${source} with a token of no tenant`);
+        yield statusIs(unscoped, 403, `for a tenant named by ${source}, with a token without a tenant`);
       }
     }
-    return noSource(kit, "no unsigned source is listed");
+    return noSource(kit, "no unsigned source is configured");
   }),
   check("TEN-7", { needs: needsCaller }, async function* (kit) {
     if (!kit.settings.tenancy.trustUnscopedPrincipals) {
@@ -185,9 +189,9 @@ export const tenancyChecks: readonly Check[] = [
         ...naming(kit, source, tenant),
         token: tokenOf(kit, undefined),
       });
-      yield inTenant(kit, answer, tenant, `a caller without a tenant and ${source}`);
+      yield inTenant(kit, answer, tenant, `a token without a tenant, and the tenant named by ${source}`);
     }
-    return noSource(kit, "no unsigned source is listed");
+    return noSource(kit, "no unsigned source is configured");
   }),
   check("TEN-10", { needs }, async (kit) => {
     const unscoped = kit.has("auth") && kit.settings.keys !== undefined && !subjectsAreTenants(kit);
@@ -199,7 +203,7 @@ export const tenancyChecks: readonly Check[] = [
     const token = kit.has("auth") ? tokenOf(kit, undefined) : undefined;
     for (const path of ["/metrics", "/info", "/openapi.json", "/.well-known/x", "POST /auth/refresh"]) {
       const { status } = await kit.ask(path, { token });
-      yield must(status !== 403, `${path}: ${status}`, "exempt");
+      yield must(status !== 403, `${path}: ${status}`, "not 403: the path is exempt");
     }
     const beside = await kit.get("/healthy", { token });
     yield must(beside.status === 403, `/healthy: ${beside.status}`, "403: only whole segments are exempt");
@@ -209,7 +213,7 @@ export const tenancyChecks: readonly Check[] = [
     if (source === undefined) return ruledOut("neither subdomain nor header is a source");
     if (!kit.settings.tenancy.requireTenant) return ruledOut("a tenant is not required");
     const answer = await kit.get(`/${kit.unique()}`, naming(kit, source, tenants(kit)[1]));
-    return statusIs(answer, 401, "for a named tenant without a session");
+    return statusIs(answer, 401, "for a request that names a tenant but has no token");
   }),
   check("TEN-18", { needs: ["tenancy", "probe:requestedTenant"] }, async (kit) => {
     const requestedTenant = given(kit.settings.probes.requestedTenant);
@@ -237,7 +241,8 @@ export const tenancyChecks: readonly Check[] = [
       }
     }
     const refused = cases.filter(([, { status, object }]) => status === 403 && object !== undefined);
-    if (refused.length === 0) return notApplicable("no 403 was seen: see TEN-6 and TEN-10");
+    if (refused.length === 0)
+      return notApplicable("no 403 problem document was received: see TEN-6 and TEN-10");
     yield* refused.map(([text, { object }]) => is("detail", object?.["detail"], text));
   }),
   check("TEN-20", { needs: ["log", "tenancy"] }, async function* (kit) {
@@ -248,11 +253,11 @@ export const tenancyChecks: readonly Check[] = [
     const line = (await linesAbout(kit, id, isAccess)).find(isAccess);
     if (line === undefined) return notApplicable("no access line: see LOG-3");
     const { tenant_claimed: seen, tenant_id: granted } = line.value ?? {};
-    yield must(granted === undefined, `tenant_id ${show(granted)} of a header`, "no tenant_id");
+    yield must(granted === undefined, `tenant_id ${show(granted)} from X-Tenant-ID`, "no tenant_id");
     yield mustBe(
       seen === claimed.slice(0, 128),
       { tenant_claimed: seen },
-      "tenant_claimed with 128 characters of the header",
+      "tenant_claimed with the first 128 characters of X-Tenant-ID",
     );
   }),
 ];

@@ -66,8 +66,8 @@ export async function noSource(kit: Kit, reason: string): Promise<Verdict> {
 }
 
 /**
- * Returns what an anonymous request needs so that it is refused only because of its missing caller: the name of a
- * tenant if every request needs one. Undefined if no source of the service can name a tenant.
+ * Returns additions to a request without a token, so that the missing token is the only reason to refuse it: a tenant,
+ * if every request needs one. Undefined if no source of the service can name a tenant.
  */
 export async function anonymously(kit: Kit): Promise<Extra | undefined> {
   if (!kit.has("tenancy") || !kit.settings.tenancy.requireTenant) return {};
@@ -89,12 +89,12 @@ export function tenantIn(kit: Kit, answer: Answer): unknown {
   return answer.ok ? answer.object?.[kit.settings.probes.tenant?.member ?? "tenant"] : undefined;
 }
 
-/** Requires that a response belongs to a tenant, as far as the response shows it. */
+/** Requires a successful response for this tenant. A response that does not show its tenant passes. */
 export function inTenant(kit: Kit, answer: Answer, tenant: string, what: string): Verdict {
   const seen = tenantIn(kit, answer);
   return must(
     answer.ok && (seen === undefined || seen === tenant),
-    `${answer.status} in ${show(seen)} with ${what}`,
+    `${answer.status} with tenant ${show(seen)} for ${what}`,
     `tenant ${show(tenant)}`,
   );
 }

@@ -14,8 +14,8 @@ function texts(kit: Kit, claims: JsonObject = {}): { header: string; payload: st
 }
 
 /**
- * Returns the token with its unused bits set in the last character, which is another base64url spelling of the same
- * bytes; undefined if there are no unused bits.
+ * Returns the token with another last character that decodes to the same bytes, because base64url does not use all its
+ * bits; undefined if all bits are used.
  */
 function otherSpelling(token: string): string | undefined {
   const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -53,7 +53,7 @@ export const tokenChecks: readonly Check[] = [
       ["a byte order mark", kit.tokens.mintBytes(header, bom)],
     ];
     const spelling = otherSpelling(token);
-    if (spelling !== undefined) cases.push(["another spelling of its signature", spelling]);
+    if (spelling !== undefined) cases.push(["another base64url spelling of its signature", spelling]);
     return refusesAll(kit, cases);
   }),
   check("AUTH-22", { needs }, async (kit) => {
@@ -101,10 +101,10 @@ export const tokenChecks: readonly Check[] = [
           token: kit.tokens.mint({ claims: { [claim]: value } }),
         });
         const form = typeof value === "string" ? "a string" : "a list";
-        yield must(ok, `${status} with ${what} as ${form}`, "both forms are read");
+        yield must(ok, `${status} with ${what} as ${form}`, "a list and a string are both accepted");
       }
     }
-    return notApplicable("no probe `scoped` or `role`");
+    return notApplicable("neither the probe `scoped` nor `role` was given");
   }),
   check("AUTH-28", { needs }, async function* (kit) {
     const now = kit.tokens.now();
@@ -128,7 +128,7 @@ export const tokenChecks: readonly Check[] = [
       ["a payload that is a list", kit.tokens.mintBytes(header, `[${payload}]`)],
       ["a number as kid", { header: { kid: 7 } }],
     ]);
-    yield await accepts(kit, "dates with a fraction", { claims: { exp: now + 600.5, iat: now - 1.5 } });
+    yield await accepts(kit, "timestamps with a fraction", { claims: { exp: now + 600.5, iat: now - 1.5 } });
   }),
   check("AUTH-29", { needs }, async (kit) => {
     const { leeway } = kit.tokens;
@@ -138,29 +138,30 @@ export const tokenChecks: readonly Check[] = [
       await accepts(kit, "", { claims: { nbf: now + leeway + 15 } }),
     ];
     if (wide.every(({ status }) => status === "pass"))
-      return notApplicable("the leeway is wider: see AUTH-8");
+      return notApplicable("the leeway is longer than configured: see AUTH-8");
     return refuses(kit, "an iat in the future", { claims: { iat: now + leeway + 15 } });
   }),
   check("AUTH-30", { needs }, async (kit) => {
     const { leeway } = kit.tokens;
     const late = await accepts(kit, "", { claims: { exp: kit.tokens.now() - leeway - 15 } });
-    if (late.status === "pass") return notApplicable("a token over the leeway is accepted: see AUTH-8");
+    if (late.status === "pass") return notApplicable("a token beyond the leeway is accepted: see AUTH-8");
     const at = serviceTime(await kit.get("/health"), kit.tokens.now());
     return refuses(kit, "an exp exactly at the leeway", { claims: { exp: at - leeway } });
   }),
   check("CLAIM-1", { needs: ["auth", "keys"] }, async function* (kit) {
     const { scoped, role } = kit.settings.probes;
     const { scopeClaim, rolesClaim } = kit.settings.claims;
-    // Send `scope` as a string and `roles` as a list: accepting both forms for either claim is a house convention.
+    // Send `scope` as a string and `roles` as a list: the contract does not require both forms for either claim.
     for (const [usual, own, probe, value] of [
       ["scope", scopeClaim, scoped?.request, scoped?.scopes.join(" ")],
       ["roles", rolesClaim, role?.request, role?.roles],
     ] as const) {
       if (own === usual || probe === undefined) continue;
       const { status } = await kit.ask(probe, { token: kit.tokens.mint({ claims: { [usual]: value } }) });
-      yield must(status >= 400, `${status} with rights in ${usual}`, `rights are read from ${own} alone`);
+      const held = `for a token with the required ${usual === "scope" ? "scopes" : "roles"} only in the claim`;
+      yield must(status >= 400, `${status} ${held} ${usual}`, `a refusal: only the claim ${own} is read`);
       const given = await kit.ask(probe, { token: kit.tokens.mint({ claims: { [own]: value } }) });
-      yield must(!isRefusal(given), `${given.status} with rights in ${own}`, "no refusal");
+      yield must(!isRefusal(given), `${given.status} ${held} ${own}`, "the request is accepted");
     }
     return ruledOut("the claims have their usual names");
   }),
@@ -173,12 +174,12 @@ export const tokenChecks: readonly Check[] = [
     const grt = { scopes: scoped?.scopes ?? [], roles: role?.roles ?? [] };
     for (const probe of [scoped?.request, role?.request]) {
       if (probe === undefined) continue;
-      // Another rule judges a route that admits callers without rights.
+      // Another rule checks a route that accepts callers without scopes and roles.
       if ((await kit.ask(probe, { token: kit.tokens.mint() })).ok) continue;
       const answer = await kit.ask(probe, { token: kit.tokens.mint({ claims: { grt } }) });
-      yield isDenied(answer, "with rights only in grt", "grt decides nothing");
+      yield isDenied(answer, "for a token with scopes and roles only in grt", "a refusal: grt is not read");
     }
-    return notApplicable("no probe `scoped` or `role`");
+    return notApplicable("neither the probe `scoped` nor `role` was given");
   }),
   check("CLAIM-6", { needs: ["key set", "auth", "keys", "probe:protected"] }, async function* (kit) {
     const { tokens } = kit;
@@ -186,7 +187,10 @@ export const tokenChecks: readonly Check[] = [
     const { algorithm } = tokens;
     const { first, second } = keySet;
     const signWith = { algorithm, key: second.key };
-    yield await accepts(kit, "the second key of the set", { header: { kid: second.kid }, signWith });
+    yield await accepts(kit, "a token signed with the second key of the set", {
+      header: { kid: second.kid },
+      signWith,
+    });
     yield await refuses(kit, "the kid of another key", { header: { kid: first.kid }, signWith });
   }),
 ];

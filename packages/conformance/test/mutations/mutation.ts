@@ -9,7 +9,7 @@ export interface Mutation {
   readonly what: string;
   readonly base: BaseName;
   readonly differences: Differences;
-  /** Rules that pass on the sound service and cannot be judged on this one. */
+  /** Rules that pass on the sound service and cannot be checked on this one. */
   readonly unjudged?: readonly string[];
   /** Ids of rules and rule families that the fault can affect. Default: all. */
   readonly reaches?: readonly string[];

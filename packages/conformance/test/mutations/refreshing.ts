@@ -57,7 +57,7 @@ export const refreshMutations = (): readonly Mutation[] => [
   },
   {
     rule: "REF-5",
-    what: "a second presentation within the window ends the session",
+    what: "sending a used token again within the window ends the session",
     base: "issuing",
     differences: store((sound) => ({
       async rotate(rotation) {
@@ -84,7 +84,7 @@ export const refreshMutations = (): readonly Mutation[] => [
   },
   {
     rule: "REF-7",
-    what: "every presentation extends the window",
+    what: "every use of a used token extends the window",
     base: "issuing",
     differences: prolonging(),
   },
@@ -203,7 +203,7 @@ export const refreshMutations = (): readonly Mutation[] => [
 ];
 
 /**
- * Rejects a refresh token that was presented while the hook was in the given state, once the hook has left that state.
+ * Rejects a refresh token that was sent while the hook was in the given state, once the hook has left that state.
  */
 function usedUpWhen(state: string): Mutation["differences"] {
   const used = new Set<string>();

@@ -18,7 +18,7 @@ function watched(
   };
 }
 
-/** Accepts concurrent presentations of a token when `fits` returns true. */
+/** Accepts a rotation while the same token is already being rotated, if `fits` returns true. */
 export function racing(fits: (owner: number, replica: number) => boolean): Mutation["differences"] {
   const byReplica = [new Map<string, number>(), new Map<string, number>()];
   return store((sound, replica) => ({

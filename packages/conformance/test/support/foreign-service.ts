@@ -5,7 +5,7 @@ import { publicPem } from "./bases.ts";
 import { createForeignSessions, type ForeignSessions } from "./foreign-sessions.ts";
 
 /**
- * Starts a hand-written service that keeps the contract but no house convention: its ids contain dashes, `instance`
+ * Starts a hand-written service that meets the contract but follows no convention: its ids contain dashes, `instance`
  * contains the query, it sends no Allow or WWW-Authenticate header and no metrics, its titles come from a later edition
  * of RFC 9110, its leeway is one second longer, every problem has an extra member, it accepts one algorithm only, and
  * it resets the connection for a body that is too long.

@@ -17,7 +17,7 @@ export const systemRoutes: Readonly<Record<string, unknown>> = {
   "/metrics": { none: true },
 };
 
-/** Starts a hand-written service that keeps the contract with only these routes. */
+/** Starts a hand-written service that meets the contract with only these routes. */
 export function startHollow({ routes = systemRoutes }: HollowOptions = {}): Promise<Listening> {
   return listen(
     createServer((req, res) => {

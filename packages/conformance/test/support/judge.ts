@@ -48,7 +48,7 @@ export function messagesOf(findings: readonly Finding[]): readonly string[] {
   return findings.map(({ id, verdict }) => (verdict.status === "fail" ? `${id}: ${verdict.seen}` : id));
 }
 
-/** Returns the rules that pass on the sound service and are not judged on the broken one. */
+/** Returns the rules that pass on the sound service and are not checked on the broken one. */
 export function unjudgedIn(sound: ConformanceReport, broken: ConformanceReport): readonly string[] {
   const passed = new Set(
     sound.findings.filter(({ verdict }) => verdict.status === "pass").map(({ id }) => id),
@@ -64,12 +64,12 @@ const least = 3;
 /** Above this event-loop utilization, another concurrent service would delay all others. */
 const busy = 0.8;
 
-/** A service for {@link startAll} to judge: a mutation, or a sound service. */
+/** A service for {@link startAll} to check: a mutation, or a sound service. */
 type Work = Pick<Mutation, "base" | "differences" | "reaches">;
 
 /**
- * Judges many services, only as many at once as the CPU can serve: a service that waits for the CPU responds late,
- * which some rules forbid.
+ * Checks many services, only as many at a time as the CPU can run: a service that waits for the CPU responds late, which
+ * some rules forbid.
  */
 export function startAll(works: readonly Work[]): readonly Promise<ConformanceReport>[] {
   const pending = works.map((work) => ({ work, ...Promise.withResolvers<ConformanceReport>() }));

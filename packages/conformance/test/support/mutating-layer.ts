@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
 
-/** A response that is held back so that it can be changed. */
+/** A response that is buffered so that it can be changed. */
 export interface HeldAnswer {
   status: number;
   body: Buffer;

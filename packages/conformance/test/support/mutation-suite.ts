@@ -8,7 +8,7 @@ import { failures, judge, messagesOf, startAll, unjudgedIn } from "./judge.ts";
 export interface MutationSuite {
   readonly names: readonly BaseName[];
   readonly mutations: readonly Mutation[];
-  /** The sound service that the suite also judges by the contract alone, without the house rules. */
+  /** The sound service that the suite also checks without the conventions. */
   readonly contractOnly: BaseName;
   /** A sound service must pass more rules than this. */
   readonly minPassed: number;
@@ -48,7 +48,7 @@ export function judgesMutations({ names, mutations, contractOnly, minPassed }: M
     });
   }
 
-  it("judges a sound service only by the contract unless `house` is set", async () => {
+  it("checks a sound service only for rules of the contract unless `house` is set", async () => {
     const report = await judge(contractOnly, {}, { house: false });
     expect(messagesOf(failures(report))).to.deep.equal([]);
     expect([...new Set(report.findings.map(({ source }) => source))]).to.deep.equal(["contract"]);
