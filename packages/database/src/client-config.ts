@@ -3,7 +3,7 @@ import { Client, type ClientConfig } from "pg";
 import type { ResolvedDatabase } from "./options.ts";
 
 const LONGEST_MS = 2 ** 31 - 1;
-/** Additional time in which the server may cancel a statement itself before it counts as hung. */
+/** Milliseconds that the server has to cancel a statement after its deadline; a slower server counts as hung. */
 const GRACE_MS = 500;
 
 /**

@@ -133,7 +133,7 @@ export function createDatabase(given: DatabaseOptions): Database {
   function tell({ from, to, failures }: BreakerChange): void {
     if (from === "closed") {
       const fields = { database: name, failures, cool_down_ms: breakerCoolDownMs };
-      logger?.error(fields, "the database is not answering; no new connection is tried for a while");
+      logger?.error(fields, "the database is not answering; connection attempts are paused");
     } else if (to === "closed") logger?.info({ database: name }, "the database is answering again");
   }
 

@@ -59,7 +59,7 @@ export const databaseOptions = defineOptions("createDatabase()", {
   readinessTimeoutMs: { kind: k.withDefault(k.milliseconds, 1500) },
   /** How long `stop()` waits for connections in use before it cuts them. Default: 5,000. */
   stopTimeoutMs: { kind: k.withDefault(k.milliseconds, 5000) },
-  /** Number of consecutive failed connection attempts that opens the circuit breaker. Default: 2. */
+  /** Number of consecutive failed connection attempts after which the circuit breaker opens. Default: 2. */
   breakerFailures: { kind: k.withDefault(k.integer({ min: 1 }), 2) },
   /** How long the open circuit breaker blocks connection attempts. Default: 5,000. */
   breakerCoolDownMs: { kind: k.withDefault(k.number({ min: 0, max: k.LONGEST_MS }), 5000) },
@@ -70,7 +70,7 @@ export const databaseOptions = defineOptions("createDatabase()", {
    * BYPASSRLS). Default: false until the first `withTenant`, true afterwards.
    */
   rowSecurity: { kind: k.optional(k.boolean()) },
-  /** Name of the setting that holds a transaction's tenant; policies must use the same one. Default: `svc.tenant`. */
+  /** Name of the setting that holds a transaction's tenant; policies must use the same setting. Default: `svc.tenant`. */
   tenantSetting: {
     kind: k.withDefault(
       k.string({

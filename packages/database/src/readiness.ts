@@ -59,7 +59,7 @@ export function createProbe(
     if (found && bypasses !== true) {
       logger?.warn(
         { database: name },
-        "the database role bypasses row security: it does not keep tenants apart",
+        "the database role bypasses row security, so the rows of tenants are not separated",
       );
     }
     bypasses = found;

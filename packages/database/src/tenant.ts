@@ -18,7 +18,7 @@ export type WithTenant = <T>(
   options?: TransactionOptions,
 ) => Promise<T>;
 
-/** A call of `withTenant`. Work that it started but did not await still sees it after the call has ended. */
+/** A call of `withTenant`. Work that the call has started but not awaited still sees the call after its end. */
 interface Call {
   readonly pool: Connectable;
   readonly outer: Call | undefined;
@@ -58,7 +58,7 @@ function checkTenant(tenant: unknown): void {
   }
 }
 
-// Skip ended calls, because work that keeps starting new work would build an endless chain of them.
+// Skip ended calls: work that keeps starting new work would otherwise build an endless chain of calls.
 function living(call: Call | undefined): Call | undefined {
   return call?.ended === true ? living(call.outer) : call;
 }

@@ -56,7 +56,7 @@ describe("createDatabase", () => {
 
   it("returns 503 for a statement that takes too long, and keeps its connection", async () => {
     await using hurried = createDatabase({ url: postgres.url, max: 1, statementTimeoutMs: 500 });
-    // On a slow machine the client's own limit, half a second later, may close the connection first; then repeat.
+    // The client's own limit is half a second longer. On a slow machine it may close the connection first: then repeat.
     const pid = async (): Promise<unknown> => (await hurried.query("select pg_backend_pid() as pid")).rows[0];
     await until("the server has ended it, and nothing else", async () => {
       const before = await pid().catch(() => undefined);
@@ -92,7 +92,7 @@ describe("createDatabase", () => {
     await one.stop();
   });
 
-  it("works with ensureSchema(), with which packages create their tables", async () => {
+  it("works with ensureSchema(), which creates the tables of other packages", async () => {
     const schema = {
       name: "made",
       statements: ["create table made (id int)"],

@@ -15,7 +15,7 @@ function faultsOf(options: object): readonly string[] {
   return [];
 }
 
-describe("createDatabase options", () => {
+describe("createDatabase(options)", () => {
   const url = "postgres://app:s3cret@127.0.0.1:1/x";
 
   it("CFG-12 throws one error that lists all faults", () => {
@@ -52,7 +52,7 @@ describe("createDatabase options", () => {
     ]);
   });
 
-  it("does not connect before the first query, so it does not throw when the database is missing", async () => {
+  it("does not connect, and so does not throw while the database is unreachable", async () => {
     const database = createDatabase({ host: "127.0.0.1", port: 1, user: "u", database: "d", password: "" });
     expect(database.pool.totalCount).to.equal(0);
     await database.stop();

@@ -148,7 +148,7 @@ describe("the plugin `auth` with providers", function () {
     const warnings = lines.filter(({ level }) => level === "warn").map(({ message }) => message);
     expect(warnings).to.deep.equal([
       "the service has no auth.onIdentity: every callback will return 500",
-      "the service has no auth.onAccessToken: sign-in there will be refused",
+      "the service has no auth.onAccessToken: sign-ins with this provider will be refused",
       "plugin.auth.providers.github.redirect_uri does not end in /<provider>/callback, which is the route of this service",
     ]);
   });

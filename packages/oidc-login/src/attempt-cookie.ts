@@ -93,13 +93,13 @@ export function cookiesOf(header: string | undefined): ReadonlyMap<string, strin
   return found;
 }
 
-/** Returns whether an attempt can still be completed. Rejects dates further in the future than replica clocks can differ. */
+/** Returns whether an attempt can still be completed. Accepts dates up to `leewaySeconds` ahead: replica clocks differ. */
 export function isLive({ issued_at }: Attempt, nowSeconds: number, leewaySeconds: number): boolean {
   return issued_at <= nowSeconds + leewaySeconds && nowSeconds < issued_at + ATTEMPT_SECONDS;
 }
 
 const MOST_LIVE = 5;
-/** Maximum total size in bytes of the login cookies kept besides a new one; proxies limit the size of headers. */
+/** Maximum total size, in bytes, of older login cookies next to a new one, because proxies limit the size of headers. */
 const MOST_KEPT_BYTES = 4096;
 const MOST_FORGOTTEN = 20;
 

@@ -57,7 +57,8 @@ const MOST_EXCHANGES = 256;
 export function codeExchange(provider: Provider, client: Configuration): CodeExchange {
   let underWay = 0;
   return async (answer, attempt) => {
-    if (underWay >= MOST_EXCHANGES) throw new LoginError("provider_unreachable", "too many at once");
+    if (underWay >= MOST_EXCHANGES)
+      throw new LoginError("provider_unreachable", "too many concurrent exchanges");
     const url = new URL(provider.redirectUri);
     url.search = answer.toString();
     if (provider.kind === "microsoft") url.searchParams.delete("iss");

@@ -38,9 +38,9 @@ export function idTokens(provider: Provider, options: ResolvedOidcLogin) {
       audience: provider.clientId,
       leewaySeconds: options.leewaySeconds,
       now: options.now,
-      // An ID token is presented once, so caching has no benefit. No provider uses this claim, because sign-in needs no
-      // tenant.
+      // An ID token is used once, so caching has no benefit.
       cacheTokens: 0,
+      // Sign-in needs no tenant, so name a claim that providers do not use.
       tenantClaim: "urn:svc:oidc-login:none",
     });
     return { keys, verifier };

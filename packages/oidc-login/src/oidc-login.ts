@@ -109,7 +109,7 @@ export function oidcLogin(options: OidcLoginOptions): OidcLogin {
       if (provider.kind === "oauth" && onAccessToken === undefined)
         log?.warn(
           { provider: name },
-          `${subject} has no ${named("onAccessToken")}: sign-in there will be refused`,
+          `${subject} has no ${named("onAccessToken")}: sign-ins with this provider will be refused`,
         );
       // Only a warning, because a gateway may map the registered path to this service's route.
       if (!new URL(provider.redirectUri).pathname.endsWith(`/${name}/callback`))
@@ -147,7 +147,7 @@ type Next = (err?: unknown) => void;
 
 function noHandler(): ProblemError {
   // The only 500 with a specific detail (OIDC-11): it names a configuration fault and contains no secret.
-  return new ProblemError(500, "no handler for identities is registered: give oidcLogin() onIdentity", {
+  return new ProblemError(500, "no handler for identities is registered: pass onIdentity to oidcLogin()", {
     code: "ERR_SVC_LOGIN_HANDLER",
   });
 }

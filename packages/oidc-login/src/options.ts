@@ -88,7 +88,7 @@ export const oidcLoginOptions = defineOptions("oidcLogin()", {
   },
   /**
    * Receives the identity and creates a session. The result is sent as 200 JSON, unless the function has sent a response
-   * itself (OIDC-14). Errors go to `next`. Default: none; every callback then returns a 500 that says so (OIDC-11).
+   * itself (OIDC-14). Errors go to `next`. Default: none; every callback then returns a 500 (OIDC-11).
    */
   onIdentity: { kind: k.optional(k.func<IdentityHandler>()) },
   /**

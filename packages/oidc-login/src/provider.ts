@@ -76,7 +76,7 @@ export function resolveProvider(
   if (read.directories?.length === 0)
     faults.push({
       key: at("directories"),
-      message: "is empty and would reject every directory; leave it out to accept any",
+      message: "is empty and would reject every directory; omit this option to accept any directory",
     });
   faults.push(...faultsOf(provider, env, subject).map(({ key, message }) => ({ key: at(key), message })));
   if (faults.length > 0) throw new ConfigurationError(SUBJECT, faults);
@@ -122,7 +122,7 @@ function addressFault(address: string, env: EnvironmentName): string | undefined
 function asymmetric(given: readonly string[]): readonly Algorithm[] {
   const list = checkAlgorithms(SUBJECT, given);
   if (!list.some((each) => each.startsWith("HS"))) return list;
-  const message = "must be asymmetric: the keys are public";
+  const message = "must be asymmetric, because providers publish their keys";
   throw new ConfigurationError(SUBJECT, [{ key: "algorithms", message }]);
 }
 

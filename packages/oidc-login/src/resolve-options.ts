@@ -80,7 +80,7 @@ function secretsFault(secrets: readonly string[]): string | undefined {
       createSecretSource({ secret: each });
     } catch (error) {
       if (!(error instanceof ConfigurationError)) throw error;
-      return `is a key (PEM, SSH, JWK or DER)${which}, not a secret; draw 32 bytes or more at random`;
+      return `is a key (PEM, SSH, JWK or DER)${which}, not a secret; use at least 32 random bytes`;
     }
   }
   return undefined;

@@ -49,7 +49,7 @@ describe("the onIdentity handler", () => {
       const response = await signIn(undefined, stack);
       expect(await problemIn(response)).to.include({
         status: 500,
-        detail: "no handler for identities is registered: give oidcLogin() onIdentity",
+        detail: "no handler for identities is registered: pass onIdentity to oidcLogin()",
       });
     });
   }
@@ -98,7 +98,6 @@ describe("the onIdentity handler", () => {
       throw new Error("the database password is hunter2");
     });
     expect(response.status).to.equal(500);
-    // Search for letters too: the request id in the response may contain any four digits by chance.
     expect(await response.text()).not.to.contain("hunter2");
   });
 

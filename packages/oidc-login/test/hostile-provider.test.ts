@@ -298,7 +298,7 @@ describe("a hostile provider", () => {
     );
     expect(await response.text()).not.to.contain("forged");
     expect(JSON.stringify(service.lines)).not.to.contain("forged");
-    // Search backwards, because the record that reports the keys may follow this one.
+    // Search by message, because the record that reports the keys may follow the refusal.
     const refused = service.lines.findLast((each) => each.message === "sign-in refused");
     expect(refused?.fields).to.include({ at: "an unreadable error" });
   });

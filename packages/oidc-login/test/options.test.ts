@@ -35,13 +35,13 @@ function faults(options: object): readonly string[] {
 const provider = (name: string, options: object): object => ({ ...good, providers: { [name]: options } });
 
 describe("oidcLogin()", () => {
-  it("needs only an id, a secret and a callback address for a built-in provider (OIDC-15, OIDC-16)", () => {
+  it("requires only clientId, clientSecret and redirectUri for a built-in provider (OIDC-15, OIDC-16)", () => {
     const at = (name: string) => ({ ...google, redirectUri: `https://a.example/auth/${name}/callback` });
     const providers = { google, microsoft: at("microsoft"), github: at("github") };
     expect(faults({ ...good, providers })).to.eql([]);
   });
 
-  it("also needs four addresses for a provider that is not built in (OIDC-15)", () => {
+  it("requires issuer, jwksUri, authorizationEndpoint and tokenEndpoint for a provider that is not built in (OIDC-15)", () => {
     expect(faults(provider("acme", custom))).to.eql([]);
     for (const key of ["issuer", "jwksUri", "authorizationEndpoint", "tokenEndpoint"]) {
       expect(faults(provider("acme", { ...custom, [key]: undefined }))).to.eql([
@@ -54,7 +54,7 @@ describe("oidcLogin()", () => {
     ]);
   });
 
-  it("needs an id, a secret and a callback address for every provider (OIDC-15)", () => {
+  it("requires a non-empty clientId, clientSecret and redirectUri for every provider (OIDC-15)", () => {
     for (const key of ["clientId", "clientSecret", "redirectUri"]) {
       for (const value of [undefined, "", 7]) {
         const [fault, ...more] = faults(provider("google", { ...google, [key]: value }));
@@ -222,7 +222,7 @@ describe("oidcLogin()", () => {
     oidcLogin({ providers: { github: google }, cookieSecret: SECRET, logger });
     expect(logger.lines.map(({ level, message }) => [level, message])).to.eql([
       ["warn", "oidcLogin() has no onIdentity: every callback will return 500"],
-      ["warn", "oidcLogin() has no onAccessToken: sign-in there will be refused"],
+      ["warn", "oidcLogin() has no onAccessToken: sign-ins with this provider will be refused"],
       [
         "warn",
         "providers.github.redirectUri does not end in /<provider>/callback, which is the route of this service",

@@ -80,7 +80,7 @@ describe("return_to", () => {
     for (const query of [...queries, "?return_to=/a%3Fb=1"]) {
       const ours = browser();
       const { state, nonce, location } = await start(ours, `${service.url}/auth/acme/start${query}`);
-      // Search with the dot: a state or nonce may contain the four letters by chance, but never a dot.
+      // Search for the whole host name: a random state or nonce may contain `evil`, but never a dot.
       expect(location.href).not.to.contain("evil.example");
       provider.issue({ nonce });
       const response = await ours.open(`${service.url}/auth/acme/callback?code=c&state=${state}`);

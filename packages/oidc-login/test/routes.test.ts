@@ -179,7 +179,7 @@ describe("the sign-in routes", () => {
   }
 
   for (const [major, express] of Object.entries(expressMajors)) {
-    it(`can be mounted below a path of ${major} (OIDC-1)`, async () => {
+    it(`can be mounted below a path in ${major} (OIDC-1)`, async () => {
       const redirectUri = "http://127.0.0.1/in/auth/acme/callback";
       await using login = oidcLogin({
         providers: { acme: { ...provider.options, redirectUri } },

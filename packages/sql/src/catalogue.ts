@@ -1,7 +1,7 @@
 import type { Queryable } from "./queryable.ts";
 import type { ResolvedSchema, Wanted } from "./schema-options.ts";
 
-// Other relations that have columns and can occupy a table's name.
+// Relations with columns that are not tables but may have the name of a required table.
 const NO_TABLE: Readonly<Record<string, string>> = {
   v: "a view",
   m: "a materialized view",
@@ -65,7 +65,7 @@ async function unmetNeeds(db: Queryable, { isPresent, needs }: ResolvedSchema): 
   const [row] = (await db.query(isPresent)).rows;
   const answers = Object.values(row ?? {});
   if (answers.length > 0 && answers.every((answer) => answer === true)) return [];
-  if (needs === undefined) return ["isPresent is still false after the statements"];
+  if (needs === undefined) return ["isPresent is still false after all statements ran"];
   return answers.length === needs.length ? needs.filter((_, at) => answers[at] !== true) : needs;
 }
 
@@ -94,7 +94,7 @@ function compare(
   if (Object.keys(columns).length === 0) return faults;
   for (const { name, required } of found) {
     if (required && name !== null && !Object.hasOwn(columns, name)) {
-      faults.push(`${table}.${name} is not expected, and without a default no row can be inserted`);
+      faults.push(`${table}.${name} is an unexpected column without a default, so no row can be inserted`);
     }
   }
   return faults;

@@ -7,7 +7,7 @@ import { type Database, isPool, type Queryable } from "./queryable.ts";
 import { type ResolvedSchema, resolveSchema, type SchemaOptions } from "./schema-options.ts";
 import { runTransaction } from "./transaction.ts";
 
-// A session that does not hold our lock has created the same object concurrently. 23505: two concurrent
+// SQLSTATEs when a session that does not hold our lock has created the same object concurrently. 23505: two concurrent
 // `create ... if not exists`; the other states: a plain `create`.
 const MADE_MEANWHILE: ReadonlySet<string | undefined> = new Set(["23505", "42P06", "42P07", "42710"]);
 const ROUNDS = 3;
@@ -55,7 +55,7 @@ async function createMissing(tx: Queryable, schema: ResolvedSchema): Promise<"pr
     for (const statement of schema.statements) await tx.query(statement);
     const { missing, unmet, faults } = await inspect(tx, schema);
     const all = [
-      ...missing.map((each) => `${each} is still missing after the statements`),
+      ...missing.map((each) => `${each} is still missing after all statements ran`),
       ...unmet,
       ...faults,
     ];

@@ -152,7 +152,8 @@ async function inspect(
     throw new SchemaError(name, [`${table}.${column} has a collation that is not deterministic`]);
   if (found.others.length > 0) {
     const faults = found.others.map(
-      (each) => `the policy ${each} would show more rows: drop it, or make it restrictive or for one role`,
+      (each) =>
+        `the policy ${each} would show more rows: drop the policy, make it restrictive, or limit it to one role`,
     );
     throw new SchemaError(name, faults);
   }

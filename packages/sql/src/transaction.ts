@@ -178,7 +178,9 @@ async function commit(connection: Queryable, statements: Statements): Promise<vo
   const result = (Array.isArray(answer) ? answer[0] : answer) as { command?: unknown } | null | undefined;
   // PostgreSQL responds to the commit of a failed transaction with ROLLBACK and without an error.
   if (result?.command === "ROLLBACK") {
-    throw new TransactionError("rolled back, not committed: a statement failed and its error was not thrown");
+    throw new TransactionError(
+      "the transaction was rolled back: a statement failed, and its error was not rethrown",
+    );
   }
 }
 

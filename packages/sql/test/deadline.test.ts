@@ -25,7 +25,7 @@ const DEADLINE: Deadline = { operation: "ask()", timeoutMs: 300 };
 const TIMEOUTS = { commandTimeoutMs: 300, maintenanceTimeoutMs: 300 };
 const CODE = "ERR_SVC_SQL_DEADLINE";
 
-describe("deadlines", function () {
+describe("a call with a deadline", function () {
   this.timeout(60_000);
   const postgres = testPostgresServer();
   const { client, pool: newPool, end } = connections(() => postgres.url);

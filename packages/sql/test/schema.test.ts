@@ -156,7 +156,7 @@ describe("ensureSchema", () => {
       "other.books.id must be text; it is uuid",
       "other.books.read_at is missing; it must be timestamptz",
       "other.books.tags is missing; it must be text[]",
-      "other.books.owner is not expected, and without a default no row can be inserted",
+      "other.books.owner is an unexpected column without a default, so no row can be inserted",
     ]);
     expect(error.message).to.match(
       /^the schema other is not as expected:\n {2}- other\.books\.id must be text/,
@@ -276,7 +276,7 @@ describe("ensureSchema", () => {
         ["%s needs an index on (due, Odd) where status = 'new'"],
       ],
       [
-        "an index of other columns",
+        "an index on other columns",
         "drop index %s_b; create index on %s (note, due)",
         ["%s needs an index on (due)"],
       ],
@@ -321,7 +321,7 @@ describe("ensureSchema", () => {
     const error = await failure(ensureSchema(pool, options));
     expect(error).to.be.instanceOf(SchemaError);
     expect(error).to.have.deep.property("faults", [
-      "liar_b is still missing after the statements",
+      "liar_b is still missing after all statements ran",
       "liar_a.id must be text; it is integer",
     ]);
     const { rows } = await pool.query("select to_regclass('liar_a') as found");

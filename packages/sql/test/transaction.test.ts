@@ -70,7 +70,7 @@ describe("withTransaction", () => {
         withTransaction(one, async (tx) => {
           const { rows } = await tx.query<{ pid: number }>("select pg_backend_pid() as pid");
           await pool.query("select pg_terminate_backend($1)", [rows[0]?.pid]);
-          // The connection is idle inside the transaction, so its error is an event and belongs to no query.
+          // The connection is idle inside the transaction, so its error is emitted as an event and rejects no query.
           const alive = "select from pg_stat_activity where pid = $1";
           while ((await pool.query(alive, [rows[0]?.pid])).rowCount !== 0);
           await tx.query("select 1");
@@ -134,7 +134,7 @@ describe("withTransaction", () => {
       expect(error).to.be.instanceOf(TransactionError);
       expect(error).to.have.property("code", "ERR_SVC_TRANSACTION");
       expect(error.message).to.equal(
-        "rolled back, not committed: a statement failed and its error was not thrown",
+        "the transaction was rolled back: a statement failed, and its error was not rethrown",
       );
       expect(await texts()).to.deep.equal([]);
     });
@@ -326,7 +326,7 @@ describe("withTransaction", () => {
         const second = withTransaction(db, async (tx) => {
           await insert(tx, "second");
           await firstEnded;
-          // This would commit on its own if the first function's end had ended the transaction.
+          // This insert would commit on its own if the end of the first function had ended the transaction.
           await insert(tx, "later");
         });
         const [one, two] = await Promise.all([failure(first), failure(second)]);

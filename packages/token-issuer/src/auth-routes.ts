@@ -60,7 +60,7 @@ export function authRoutes(issuer: TokenIssuer, options?: AuthRoutesOptions): Mi
       next();
       return;
     }
-    // Below a mount path, the path may contain client input, so do not set it as the route template.
+    // A mount path may contain client input (`/:tenant`), so set no route template below it.
     if (!(req as Mounted).baseUrl) setRouteTemplate(req, path);
     if (!route.methods.includes(req.method ?? "")) {
       next(methodNotAllowed(route.methods));

@@ -15,7 +15,8 @@ import { say } from "./say.ts";
 
 /**
  * Creates the signing keys of an issuer (ISS-14) from a string, a watched file, one private key or one secret. Throws for
- * unusable keys at startup. Unusable keys in a later change leave the ring unchanged, and readiness and the log report them.
+ * unusable keys at startup. If a later change has unusable keys, the ring stays unchanged, and readiness and the log report
+ * the fault.
  *
  * @throws ConfigurationError for invalid options
  * @throws KeyRingError when the keys cannot be read or may not be used
@@ -55,7 +56,10 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
     const document = readRing(text, settings.env);
     if (isSymmetric(currentOf(document).algorithm) !== secrets) {
       const has = secrets ? "secrets" : "key pairs";
-      throw new KeyRingError("broken", `the key ring had ${has}; a change of the family takes a restart`);
+      throw new KeyRingError(
+        "broken",
+        `the key ring had ${has}; restart the service to change from secrets to key pairs or back`,
+      );
     }
     const following = liveRing(document, live, refreshTokensStayHere);
     const changed = summaryOf(following.document) !== summaryOf(live.document);
@@ -99,7 +103,7 @@ function firstDocument({
 }: ResolvedKeyRing): RingDocument {
   if (text !== undefined) return readRing(text, env);
   if (file !== undefined) return readRing(readKeyFileNow(ringFile(file)), env);
-  // A key that never changes serves tokens of any lifetime.
+  // A key that never changes can verify tokens of any lifetime.
   const lifetimes = { ...contractLifetimes, accessSeconds: Infinity, refreshSeconds: Infinity };
   if (privateKey !== undefined)
     return newRing(

@@ -19,9 +19,9 @@ const seconds = (min: number): Reader<number> => wholeNumber(min, 1e10);
 const commandLine = defineCommandLine({
   name: "svc-keys",
   code: "ERR_SVC_KEYS_USAGE",
-  about: "Keeps the signing keys of a token issuer in a file.",
+  about: "Manages the signing keys of a token issuer in a file.",
   commands: {
-    init: { meaning: "makes the file with a first key, which signs at once" },
+    init: { meaning: "creates the file with a first key, which signs at once" },
     add: { meaning: "announces another key, which does not sign yet" },
     list: { meaning: "shows the keys, and when each may be promoted or retired" },
     promote: {
@@ -83,13 +83,13 @@ const commandLine = defineCommandLine({
       default: contractLifetimes.leewaySeconds,
       meaning: "clock skew that services allow",
     },
-    force: { of: ["promote"], meaning: "earlier than 120 s after add" },
+    force: { of: ["promote"], meaning: "promotes the key even if it was added less than 120 s ago" },
     now: {
       of: ["retire"],
-      meaning: "even if its tokens are valid, and even if it signs (then the announced key signs)",
+      meaning: "even if the key has valid tokens or is the current key (the announced key then signs)",
     },
     due: { of: ["retire"] },
-    json: { meaning: "for programs" },
+    json: { meaning: "prints JSON" },
   },
   check: ({ due, now, operands }) =>
     due && (now || operands.length > 0) ? "--due cannot be combined with a kid or --now" : undefined,

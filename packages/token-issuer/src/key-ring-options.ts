@@ -41,7 +41,7 @@ export const keyRingOptions = defineOptions("createKeyRing()", {
   if (second !== undefined)
     return [fault(second, `cannot be combined with ${name(first)}: set one of ${list}`)];
   if (options.algorithm === undefined || (first !== "text" && first !== "file")) return [];
-  return [fault("algorithm", `must be left out: the ${name(first)} names the algorithm of each of its keys`)];
+  return [fault("algorithm", `must be left out: the ${name(first)} contains the algorithm of each key`)];
 });
 
 /** Options of `createKeyRing()`: exactly one of `text`, `file`, `privateKey` and `secret` is required. */

@@ -64,11 +64,11 @@ export interface KeyRing extends KeySource, AsyncDisposable {
   readonly generation: number;
   /** All algorithms of the family of the keys (symmetric or not), so a new key may have another algorithm. */
   readonly algorithms: readonly Algorithm[];
-  /** Lifetimes for which keys are kept. The issuer's lifetimes must not be longer. */
+  /** Lifetimes that determine how long replaced keys stay. The issuer's lifetimes must not be longer. */
   readonly lifetimes: Lifetimes;
   /** Returns the key that signs now. The same object until the ring changes, so call it for each token. */
   signer(): Signer;
-  /** Returns the public keys that are next, current or previous; undefined for secrets, which are never published. */
+  /** Returns the public keys in the states next, current and previous; undefined for secrets, which are never published. */
   jwks(): PublishedKeySet | undefined;
   /** Returns the public facts about the keys, the current one first. */
   list(): readonly KeyNote[];

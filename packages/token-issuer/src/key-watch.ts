@@ -9,7 +9,7 @@ export interface KeyWatchEvents {
   readonly pollSeconds: number;
   /** Receives the file's text when it may have changed. An exception counts as a failure. */
   readonly changed: (text: string) => void;
-  /** Called at every failed check with the reason why the file cannot be read or used. */
+  /** Called with the error after every check in which the file could not be read or used. */
   readonly failed: (error: unknown) => void;
 }
 

@@ -58,7 +58,7 @@ export function liveRing(
     jwks(now) {
       if (isSymmetric(current.algorithm)) return undefined;
       const keys = live.filter((key) => isPublished(key, now));
-      // Keys only leave the published set while the ring is unchanged, so an equal count means the same keys.
+      // While the ring is unchanged, the published set loses keys but gains none, so an equal count means the same keys.
       if (published?.count !== keys.length) published = { set: publishedKeys(keys), count: keys.length };
       return published.set;
     },

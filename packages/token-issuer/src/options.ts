@@ -32,7 +32,7 @@ const LIFETIMES = [
   ["leewaySeconds", "leewaySeconds", 1, "seconds"],
 ] as const;
 
-/** The fault of a store that replicas do not share (ISS-16). */
+/** The fault reported for a store that is not shared by all replicas (ISS-16). */
 const NOT_SHARED =
   "must be shared by all replicas in prod: otherwise a sign-out ends sessions on one replica only; " +
   "use a store in Redis or PostgreSQL (your own store must have shared: true)";
@@ -56,7 +56,7 @@ export const tokenIssuerOptions = defineOptions("createTokenIssuer()", {
   },
   /** Value of the `iss` claim, also required in refresh tokens. Default: none. */
   issuer: { kind: k.withDefault(anyText, "") },
-  /** Value of the `aud` claim; a refresh token must name at least one of them. Default: none. */
+  /** Value of the `aud` claim: one or several names; a refresh token must have at least one of them. Default: none. */
   audience: { kind: k.withDefault(k.either(anyText, k.listOf(k.string())), "") },
   /** The claim that lists scopes. Default: `scope`. */
   scopeClaim: { kind: k.withDefault(k.string(), "scope") },
@@ -111,7 +111,10 @@ export const tokenIssuerOptions = defineOptions("createTokenIssuer()", {
   for (const key of CLAIM_OPTIONS) {
     const name = options[key];
     if (taken.has(name))
-      yield fault(key, `must not be ${name}: a token has that claim already; choose another name`);
+      yield fault(
+        key,
+        `must not be ${name}: tokens already have a claim with this name; choose another name`,
+      );
     taken.add(name);
   }
   const { env, store, keys } = options;
@@ -126,7 +129,7 @@ export const tokenIssuerOptions = defineOptions("createTokenIssuer()", {
     if (own[lifetime] > most)
       yield fault(
         key,
-        `must be at most ${most / seconds} ${unit}, the time that the key ring keeps its keys; create the ring for a longer time`,
+        `must be at most ${most / seconds} ${unit}, as in the key ring; create the ring with a larger value`,
       );
   }
 });
@@ -144,7 +147,7 @@ export function resolveIssuerOptions(given: TokenIssuerOptions) {
   return {
     ...options,
     ...secondsOf(options),
-    // An empty setting arrives as an empty string.
+    // Treat an empty string as not set.
     issuer: issuer === "" ? undefined : issuer,
     audiences: typeof audience === "string" ? (audience === "" ? [] : [audience]) : audience,
     /** The names that `extra` must not use (ISS-13). */

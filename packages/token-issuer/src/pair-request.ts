@@ -92,7 +92,7 @@ function checkExtra(extra: unknown, reserved: ReadonlySet<string>): void {
   for (const [name, value] of Object.entries(extra)) {
     if (reserved.has(name)) throw wrong(`extra.${name} must not be set: the issuer writes that claim itself`);
     // JSON.stringify would call a function named toJSON, which could replace all claims.
-    if (typeof value === "function") throw wrong(`extra.${name} is a function, which no token can carry`);
+    if (typeof value === "function") throw wrong(`extra.${name} must not be a function`);
   }
 }
 

@@ -54,7 +54,7 @@ interface PluginStore extends IssuerStore, RevocationCheck {
   stop?(): void | Promise<void>;
 }
 
-/** The token stores that the plugin needs from a lower layer; a service offers them as `tokenStores`. */
+/** The token stores that another plugin of the service offers to this plugin, as `tokenStores`. */
 export interface TokenStores {
   /** Returns the store that all replicas share; undefined without a cache. */
   readonly shared: (() => Promise<PluginStore>) | undefined;
@@ -150,7 +150,7 @@ function issuerOptions(
 /** @throws ConfigurationError for options that have no effect without the issuer */
 function refuseUnused({ options: { onRefresh, signingKeys }, nameOf }: Context): void {
   const message =
-    "has no effect in a service that issues no tokens; set plugin.auth.issue_tokens or remove it";
+    "has no effect unless the service issues tokens; set plugin.auth.issue_tokens, or remove this option";
   const given = [
     ...(onRefresh === undefined ? [] : ["onRefresh"]),
     ...(signingKeys === undefined ? [] : ["signingKeys"]),
@@ -167,11 +167,11 @@ function refuseWithout(
   const key = "plugin.auth.issue_tokens";
   if (signingKeys === undefined && mode === "secret" && secret === undefined) {
     const message =
-      "is required in mode secret to sign tokens, unless plugin.auth.signing_keys is set to a file of svc-keys";
+      "is required in mode secret to sign tokens, unless plugin.auth.signing_keys names a file created by svc-keys";
     throw new ConfigurationError("the service", [{ key: nameOf("secret"), message }]);
   }
   if (signingKeys === undefined && mode !== "secret") {
-    const message = `needs a key to sign with: set plugin.auth.signing_keys to a file of svc-keys, or mode = "secret"`;
+    const message = `needs a key to sign with: set plugin.auth.signing_keys to a file created by svc-keys, or mode = "secret"`;
     throw new ConfigurationError("the service", [{ key, message }]);
   }
   if (env === "prod" && store === undefined) {
@@ -193,8 +193,8 @@ function completeStore(check: RevocationCheck): PluginStore {
     return check as PluginStore;
   }
   const message =
-    "must be a complete token store in a service that issues tokens, because its sign-outs are written there; " +
-    "pass a store from @svc/token-store, or remove it";
+    "must be a complete token store in a service that issues tokens, because sign-outs are written to it; " +
+    "pass a store from @svc/token-store, or remove this option";
   throw new ConfigurationError("the service", [{ key: "auth.revocation", message }]);
 }
 

@@ -23,7 +23,7 @@ export interface Unusable {
   readonly principal?: Principal | undefined;
 }
 
-/** Creates a reader of refresh tokens that checks use, id, family and grant, in this order. */
+/** Creates a reader of refresh tokens, which checks their `typ`, id, family and grant in this order. */
 export function createTokenReader(
   settings: ResolvedIssuerOptions,
 ): (token: string) => Promise<Presented | Unusable> {
@@ -38,7 +38,7 @@ export function createTokenReader(
   async function isOfEndedSession(token: string): Promise<boolean> {
     const { sessionSeconds } = settings;
     if (sessionSeconds === Infinity) return false;
-    // Verify as of just before the token's expiry. A forged token still fails the signature check.
+    // Verify with a clock just before the token's expiry. A forged token still fails the signature check.
     const expiresAt = expiryIn(token);
     const past = createVerifier({ ...refreshRules, now: () => (expiresAt - 1) * 1000 });
     const found = await past.verify(token);
@@ -50,7 +50,7 @@ export function createTokenReader(
     if (found.reason === "expired" && (await isOfEndedSession(token)))
       return { refusal: "ended", ...unusable };
     if (found.reason !== "token_use") return { refusal: "invalid", ...unusable };
-    // The verifier checks the use before the signature. Only a valid access token may be reported as one.
+    // The verifier has not checked the signature yet. Report an access token only if it is valid.
     const access = await accessTokens.verify(token);
     return { refusal: access.reason === undefined ? "access_token" : "invalid", ...unusable };
   }

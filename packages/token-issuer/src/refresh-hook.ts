@@ -23,7 +23,7 @@ export type RefreshHook = (
 /**
  * Runs the hook of an application.
  *
- * @returns its scopes; undefined when it ends the session
+ * @returns the scopes from the hook; undefined when the hook ends the session
  * @throws ProblemError 500 when the hook throws, takes too long or returns an invalid value (REF-11)
  */
 export async function askHook(

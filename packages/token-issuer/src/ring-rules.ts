@@ -11,10 +11,10 @@ import { contractLifetimes, currentOf, isLive, type RingDocument, type RingKey }
  */
 export const SETTLE_SECONDS = 120;
 
-/** Maximum number of live keys: more than a refresh lifetime of rotations needs, and fewer than verifiers accept. */
+/** Maximum number of live keys: enough for all rotations within one refresh lifetime, and fewer than verifiers accept. */
 export const MAX_LIVE_KEYS = 32;
 
-/** Retired keys stay listed by name so that they cannot return; beyond this number the oldest are dropped. */
+/** Maximum number of retired keys that a ring lists by kid, so that they cannot be added again; the oldest are dropped. */
 const MAX_RETIRED_KEYS = 64;
 
 /** Returns when a key may first be promoted or retired, in milliseconds since the Unix epoch. */
@@ -24,7 +24,7 @@ export function dueAt(key: RingKey, lifetimes: Lifetimes): number | undefined {
   return (key.replacedAt ?? 0) + keepSeconds(lifetimes.refreshSeconds, lifetimes) * 1000;
 }
 
-/** Returns the seconds that a replaced key is kept for tokens of the given lifetime. */
+/** Returns for how many seconds a replaced key is kept, if its tokens have the given lifetime. */
 export function keepSeconds(tokenSeconds: number, lifetimes: Lifetimes): number {
   return tokenSeconds + lifetimes.leewaySeconds + SETTLE_SECONDS;
 }
@@ -58,7 +58,10 @@ export function addKey(document: RingDocument, material: KeyMaterial, now: numbe
   }
   const next = document.keys.find((key) => key.state === "next");
   if (next !== undefined)
-    throw new KeyRingError("wrong_state", `the key ${next.kid} is next already: promote or retire it first`);
+    throw new KeyRingError(
+      "wrong_state",
+      `the key ${next.kid} is already in the state "next": promote or retire it first`,
+    );
   if (document.keys.filter(isLive).length >= MAX_LIVE_KEYS)
     throw new KeyRingError(
       "wrong_state",
@@ -71,7 +74,8 @@ export function addKey(document: RingDocument, material: KeyMaterial, now: numbe
  * Makes the next key sign. The key that it replaces only verifies from then on, and its private half is dropped.
  *
  * @param kid the key. Default: the key in the state `next`
- * @param force promotes the key before every service can know it; such services reject its tokens until they fetch it
+ * @param force promotes the key even if it is not due; services that do not know the key yet reject its tokens until they
+ *   fetch it
  * @throws KeyRingError when the key is unknown, is not `next`, or is not due yet
  */
 export function promoteKey(
@@ -87,10 +91,10 @@ export function promoteKey(
     );
   const due = dueAt(key, document.lifetimes) ?? 0;
   if (now < due && !force) {
-    const wait = `published ${duration(now - key.publishedAt)} ago, wait ${duration(due - now)} more`;
+    const wait = `it was published ${duration(now - key.publishedAt)} ago; wait ${duration(due - now)}`;
     throw new KeyRingError(
       "too_early",
-      `the key ${key.kid} is not known everywhere yet: ${wait}, or force it`,
+      `the key ${key.kid} is not known everywhere yet: ${wait}, or force the promotion`,
     );
   }
   return withKeys(document, (each) => {
@@ -120,7 +124,7 @@ export function retireKey(
     const since = new Date(due).toISOString();
     throw new KeyRingError(
       "too_early",
-      `tokens of the key ${kid} may live until ${since}; wait, or retire it now`,
+      `tokens of the key ${kid} may be valid until ${since}; wait, or retire the key immediately`,
     );
   }
   return withKeys(document, (each) => (each === key ? retired(each, now) : each));
@@ -135,7 +139,7 @@ function retireCurrent(
   if (!immediately)
     throw new KeyRingError(
       "wrong_state",
-      `the key ${key.kid} signs: promote another key first, or retire it now`,
+      `the key ${key.kid} is the current key: promote another key first, or retire this key immediately`,
     );
   if (!document.keys.some((each) => each.state === "next"))
     throw new KeyRingError(
@@ -168,7 +172,8 @@ function withKeys(document: RingDocument, change: (key: RingKey) => RingKey): Ri
 
 function nextOf(document: RingDocument): RingKey {
   const next = document.keys.find((key) => key.state === "next");
-  if (next === undefined) throw new KeyRingError("unknown_key", "no key is next: add a key first");
+  if (next === undefined)
+    throw new KeyRingError("unknown_key", 'no key is in the state "next": add a key first');
   return next;
 }
 

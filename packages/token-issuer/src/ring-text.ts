@@ -103,9 +103,10 @@ function checkTogether(keys: readonly RingKey[]): void {
   if (count("current") !== 1) throw broken(`must have one current key; it has ${count("current")}`);
   if (count("next") > 1) throw broken("has more than one next key");
   if (live.length > MAX_LIVE_KEYS) throw broken(`has more than ${MAX_LIVE_KEYS} keys that are not retired`);
-  if (new Set(keys.map((key) => key.kid)).size !== keys.length) throw broken("has a key twice");
+  if (new Set(keys.map((key) => key.kid)).size !== keys.length) throw broken("contains the same key twice");
   const secrets = live.filter((key) => isSymmetric(key.algorithm)).length;
-  if (secrets !== 0 && secrets !== live.length) throw broken("mixes secrets with key pairs; keep them apart");
+  if (secrets !== 0 && secrets !== live.length)
+    throw broken("mixes secrets with key pairs; use a separate ring for each");
 }
 
 function readLifetimes(given: unknown): Lifetimes {

@@ -52,7 +52,7 @@ export function createStoreCalls(
 
   /**
    * Rotates a token. Retries if the response was lost, since the client would otherwise lose the session. The nonce
-   * lets the store recognise the retry as the same presentation.
+   * lets the store recognise the retry as the same request.
    */
   async function rotate(rotation: Omit<Rotation, "nonce">): Promise<RotationResult> {
     const call = { ...rotation, nonce: randomUUID() };
@@ -130,7 +130,7 @@ export function createStoreCalls(
 /** @throws TypeError when the store returns anything but whole seconds since the Unix epoch */
 function secondsOf(operation: string, moment: unknown): number {
   if (Number.isSafeInteger(moment) && Number(moment) >= 0) return Number(moment);
-  throw new TypeError(`${operation}() of the token store must answer whole seconds since the Unix epoch`);
+  throw new TypeError(`${operation}() of the token store must return whole seconds since the Unix epoch`);
 }
 
 /** Returns whether the call had no effect: the circuit breaker was open, or the store's error says so. */

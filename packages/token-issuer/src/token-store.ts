@@ -7,7 +7,7 @@ export interface RevocableToken {
   readonly signedInAt: number;
 }
 
-/** One presentation of a refresh token. All durations are in seconds. */
+/** A request to rotate a refresh token. All durations are in seconds. */
 export interface Rotation {
   readonly jti: string;
   readonly fam: string;
@@ -19,11 +19,14 @@ export interface Rotation {
   readonly usedTtlSeconds: number;
   /** Seconds to remember a revoked family: the full refresh lifetime + leeway (REV-9). */
   readonly familyTtlSeconds: number;
-  /** Drawn by the server for each request. A retry of the winning request with the same nonce is `rotated` again. */
+  /** A random value for each request. A retry of the winning request with the same nonce returns `rotated` again. */
   readonly nonce: string;
 }
 
-/** `rotated`: issue tokens. `raced`: used within the grace window. `replayed`: family revoked (REF-4 to REF-6). */
+/**
+ * `rotated`: issue tokens. `raced`: another request rotated the token within the grace window. `replayed`: the family
+ * is revoked (REF-4 to REF-6).
+ */
 export type RotationResult = "rotated" | "raced" | "replayed";
 
 /**
@@ -53,6 +56,6 @@ export interface IssuerStore {
    * @returns the `notBefore` that it has set
    */
   revokeSubjectNow?(sub: string, nowSeconds: number, ttlSeconds: number): number | Promise<number>;
-  /** Presents a refresh token, in one atomic step: checks family and subject, and marks the token as used (REF-7, REF-8). */
+  /** Rotates a refresh token, in one atomic step: checks family and subject, and marks the token as used (REF-7, REF-8). */
   rotate(rotation: Rotation): RotationResult | Promise<RotationResult>;
 }

@@ -16,7 +16,7 @@ const MAX_CLAIMS_BYTES = Math.floor((8192 - 1024) * 0.75);
 
 /**
  * Builds the claims of a pair (ISS-10, ISS-11). No token outlives its session (REF-15). Called before the presented
- * token is used up, because it can fail.
+ * token is used up, because this function can fail.
  *
  * @throws IssueError when a token would be too long, or an extra claim has no JSON form
  */

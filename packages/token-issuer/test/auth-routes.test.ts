@@ -386,7 +386,7 @@ for (const stack of stacks) {
       ]);
     });
 
-    it("rejects a body that is too long without Content-Length, and a compressed body (LIM-3)", async () => {
+    it("rejects a body without Content-Length that is too long, and a compressed body (LIM-3)", async () => {
       await using server = await serve(stack, issuing());
       const head =
         "POST /auth/refresh HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n";

@@ -9,7 +9,7 @@ import { ada, claimsOf, DAY, expectPair, headerOf, issuing, SECRET } from "./sup
 const ids = /^[0-9a-f]{32}$/;
 
 describe("issuePair()", () => {
-  it("issues a pair with the lifetime of its access token (ISS-2, ISS-4)", async () => {
+  it("issues a pair and states the lifetime of its access token (ISS-2, ISS-4)", async () => {
     const { issuer, clock } = issuing();
     const pair = await issuer.issuePair(ada);
     expectPair(pair);
@@ -60,7 +60,7 @@ describe("issuePair()", () => {
       const extra = { [name]: () => ({ sub: "root" }) };
       const error: unknown = await issuer.issuePair({ ...ada, extra }).catch((reason: unknown) => reason);
       expect(error).to.be.instanceOf(IssueError);
-      expect(String(error)).to.contain(`extra.${name} is a function`);
+      expect(String(error)).to.contain(`extra.${name} must not be a function`);
     }
   });
 
@@ -73,7 +73,7 @@ describe("issuePair()", () => {
     }
   });
 
-  it("draws a new session family for every sign-in (ISS-3, CLAIM-3)", async () => {
+  it("creates a new session family for every sign-in (ISS-3, CLAIM-3)", async () => {
     const { issuer } = issuing();
     const pairs = await Promise.all(Array.from({ length: 50 }, () => issuer.issuePair(ada)));
     expect(new Set(pairs.map((each) => claimsOf(each.access_token)["fam"])).size).to.equal(50);

@@ -16,7 +16,7 @@ function jwkText(alg: string, jwk: JsonWebKey): Promise<string> {
 }
 
 describe("key material", function () {
-  // Generating RSA keys, one of them of 4,096 bits, takes a random time.
+  // Generating RSA keys, one of them of 4,096 bits, takes an unpredictable time.
   this.timeout(60_000);
 
   it("has the thumbprint of RFC 7638 section 3.1 for the example key (ISS-12)", () => {
@@ -177,7 +177,7 @@ describe("key material", function () {
     });
   }
 
-  it("is rejected in a text that is not JSON, which the error does not quote, or that is too long", () => {
+  it("is rejected in a text that is too long or is not JSON, and the error does not quote the text", () => {
     expect(refusal(() => readRing("hunter2"), "broken").message).to.equal("the key ring is not JSON");
     refusal(() => readRing(" ".repeat(1_048_577)), "broken");
   });

@@ -28,7 +28,7 @@ async function wholeRing(
 }
 
 describe("createKeyRing()", function () {
-  // Generating RSA keys, eighteen in one test, takes a random time.
+  // Generating RSA keys, eighteen in one test, takes an unpredictable time.
   this.timeout(60_000);
 
   for (const algorithm of algorithms) {
@@ -187,7 +187,7 @@ describe("createKeyRing()", function () {
     const { kid } = keys.signer();
     refusal(() => keys.load("{"), "broken");
     const secrets = writeRing(await ring("HS256"));
-    expect(refusal(() => keys.load(secrets), "broken").message).to.contain("takes a restart");
+    expect(refusal(() => keys.load(secrets), "broken").message).to.contain("restart the service");
     expect(keys.signer().kid).to.equal(kid);
     expect(keys.generation).to.equal(0);
   });

@@ -34,7 +34,7 @@ async function withNext(): Promise<{
 }
 
 describe("a key ring", () => {
-  it("lets a key go from next to current, previous and retired (KEY-2)", async () => {
+  it("lets the state of a key change from next to current, previous and retired (KEY-2)", async () => {
     const { document, first } = await withNext();
     expect(states(document)).to.deep.equal(["current", "next"]);
     const promoted = promoteKey(document, settled);
@@ -54,7 +54,7 @@ describe("a key ring", () => {
   it("rejects a promotion until the key has been published for 120 s (KEY-2)", async () => {
     const { document } = await withNext();
     const { message } = refusal(() => promoteKey(document, settled - 1), "too_early");
-    expect(message).to.contain("wait 1 s more");
+    expect(message).to.contain("wait 1 s");
     expect(states(promoteKey(document, settled))).to.deep.equal(["previous", "current"]);
   });
 

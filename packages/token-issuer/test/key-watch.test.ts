@@ -85,7 +85,7 @@ describe("a key ring in a file", () => {
     );
   });
 
-  it("keeps the old keys while the file is broken, logs it once, reports it in readiness, and recovers", async () => {
+  it("keeps the old keys while the file is broken, logs the fault once, reports it in readiness, and recovers", async () => {
     const logger = collectingLogger();
     await using keys = createKeyRing({ file, pollSeconds: 0.02, logger, now: () => start });
     const { kid } = keys.signer();

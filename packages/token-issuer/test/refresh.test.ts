@@ -116,7 +116,7 @@ describe("refresh()", () => {
     expect(last.expires_in).to.equal(3600);
   });
 
-  it("issues tokens with a lifetime of one second in the last second of a session, and none after it (REF-15)", async () => {
+  it("issues tokens with a lifetime of one second in the last second of a session, and no tokens later (REF-15)", async () => {
     const { issuer, clock } = issuing({ sessionLifetimeDays: 1, accessLifetimeMinutes: 1 });
     const first = await issuer.issuePair(ada);
     clock.forward(DAY - 1);
@@ -129,7 +129,7 @@ describe("refresh()", () => {
     expect(await refusalOf(issuer.refresh(over.refresh_token))).to.equal(ENDED);
   });
 
-  it("reports the end of the session when its token has expired too (REF-15, REF-13)", async () => {
+  it("reports the end of the session when the token has also expired (REF-15, REF-13)", async () => {
     const { issuer, keys, clock } = issuing({ sessionLifetimeDays: 2, refreshLifetimeDays: 1 });
     const { refresh_token } = await issuer.issuePair(ada);
     const forged = signToken(claimsOf(refresh_token), "another secret of at least 32 bytes");
@@ -198,7 +198,7 @@ describe("refresh()", () => {
     expect(await refusalOf(issuer.refresh(refresh_token)), "expired").to.equal(INVALID);
   });
 
-  it("reports that an access token was presented (REF-13)", async () => {
+  it("reports that an access token was sent instead of a refresh token (REF-13)", async () => {
     const { issuer } = issuing();
     const { access_token } = await issuer.issuePair(ada);
     const refused = "401 an access token cannot be used to refresh";

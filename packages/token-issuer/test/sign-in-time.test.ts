@@ -78,7 +78,7 @@ describe("the time of a sign-in", () => {
     },
     rejects: () => Promise.reject(new Error("hunter2")),
     hangs: () => new Promise<never>(() => undefined),
-    "has its breaker open": () => Promise.reject(new BreakerOpenError(1500)),
+    "has an open breaker": () => Promise.reject(new BreakerOpenError(1500)),
   };
   for (const [what, signInTime] of Object.entries(failures)) {
     it(`is leewaySeconds ago when the store ${what}, so that a later sign-out ends the session on any replica (REV-10)`, async () => {
@@ -111,7 +111,7 @@ describe("the time of a sign-in", () => {
       for (const run of [issuer.issuePair(ada), issuer.revokeSubject("ada")]) {
         const error: unknown = await run.catch((reason: unknown) => reason);
         expect(error, String(answer)).to.be.instanceOf(TypeError);
-        expect(String(error)).to.include("must answer whole seconds since the Unix epoch");
+        expect(String(error)).to.include("must return whole seconds since the Unix epoch");
       }
     }
   });

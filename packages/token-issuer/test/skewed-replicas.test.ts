@@ -41,7 +41,7 @@ async function use({ url }: Replica, pair: TokenPair): Promise<readonly [number,
 
 function skewCases(storesOf: () => readonly [IssuerStore, IssuerStore], stack: Stack): void {
   for (const [one, other] of skews) {
-    it(`end all older sessions at a sign-out, and no newer session, with clocks ${one} s and ${other} s ahead (REV-10)`, async () => {
+    it(`end every session older than a sign-out and keep every newer session, with clocks ${one} s and ${other} s ahead (REV-10)`, async () => {
       const [firstStore, secondStore] = storesOf();
       await using first = await replicaOn(firstStore, one, stack);
       await using second = await replicaOn(secondStore, other, stack);

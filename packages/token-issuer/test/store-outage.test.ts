@@ -126,7 +126,7 @@ describe("a token issuer with a failing store", () => {
     expect(store.rotations).to.have.length(3);
   });
 
-  it("does not retry a rotation that was not sent, such as with an open breaker (REF-17)", async () => {
+  it("does not retry a rotation that was not sent, for example because the breaker was open (REF-17)", async () => {
     const store = failingStore();
     const { issuer } = issuing({ store });
     const { refresh_token } = await issuer.issuePair(ada);
@@ -140,7 +140,7 @@ describe("a token issuer with a failing store", () => {
     expect(store.rotations).to.have.length(2);
   });
 
-  it("draws a new nonce for every presentation of a token (REF-8)", async () => {
+  it("uses a new nonce for every refresh, even with the same token (REF-8)", async () => {
     const store = failingStore();
     const { issuer } = issuing({ store });
     const { refresh_token } = await issuer.issuePair(ada);

@@ -91,13 +91,15 @@ describe("svc-keys", function () {
     ]);
     const early = await run("promote");
     expect(early.code).to.equal(1);
-    expect(early.stderr).to.match(/^svc-keys: the key .{43} is not known everywhere yet: .* or force it\n$/);
+    expect(early.stderr).to.match(
+      /^svc-keys: the key .{43} is not known everywhere yet: .* or force the promotion\n$/,
+    );
     await age(120);
     const promoted = await json("promote", added.changed[0] ?? "");
     expect(promoted.changed).to.have.members([first.changed[0], added.changed[0]]);
     const needed = await run("retire", first.changed[0] ?? "");
     expect(needed.code).to.equal(1);
-    expect(needed.stderr).to.contain("wait, or retire it now");
+    expect(needed.stderr).to.contain("wait, or retire the key immediately");
     expect((await json("retire", "--due")).changed).to.deep.equal([]);
     keys.load(await readFile(file, "utf8"));
     expect(keys.signer().algorithm).to.equal("EdDSA");

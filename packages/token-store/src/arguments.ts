@@ -32,7 +32,7 @@ export interface RotationTimes {
 }
 
 /**
- * Checks the presentation of a refresh token and returns its durations. Rejects an empty nonce, because all requests with
+ * Checks the arguments of `rotate()` and returns their durations. Rejects an empty nonce, because all requests with
  * it would count as the same request.
  */
 export function checkRotation(rotation: Rotation): RotationTimes {

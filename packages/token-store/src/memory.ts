@@ -58,7 +58,7 @@ export function createMemoryTokenStore(options?: MemoryTokenStoreOptions): Memor
   const maxWithUses = Math.floor(maxEntries * 0.9);
   let sweeper: NodeJS.Timeout | undefined;
   let sweptAt = -Infinity;
-  // The latest second seen on a caller's clock. It never goes back, because the clocks of callers may differ.
+  // The latest time that a caller has passed, in whole seconds. It never decreases, because callers' clocks may differ.
   let latestSeconds = -Infinity;
 
   const warnFull = atMostEvery(
@@ -66,7 +66,7 @@ export function createMemoryTokenStore(options?: MemoryTokenStoreOptions): Memor
     (suppressed) =>
       logger?.warn(
         { entries: size(), maxEntries, suppressed },
-        "the in-memory token store is full: refreshes, then sign-outs, fail until entries expire",
+        "the in-memory token store is full: refreshes, and later sign-outs too, fail until entries expire",
       ),
     { now },
   );
@@ -94,7 +94,7 @@ export function createMemoryTokenStore(options?: MemoryTokenStoreOptions): Memor
     warnFull();
     throw new TokenStoreError(
       "ERR_SVC_TOKEN_STORE_FULL",
-      `the in-memory token store holds ${size()} live entries of at most ${maxEntries} and drops none: ` +
+      `the in-memory token store is full: it has ${size()} live entries, and maxEntries is ${maxEntries}; ` +
         "raise maxEntries or use a shared store",
     );
   }

@@ -9,7 +9,7 @@ export interface RevocableToken {
   readonly signedInAt: number;
 }
 
-/** One presentation of a refresh token. All durations are in seconds. */
+/** A request to rotate a refresh token. All durations are in seconds. */
 export interface Rotation {
   /** Unique across all sessions: the store may treat a `jti` that occurs in two sessions as a replay. */
   readonly jti: string;
@@ -23,8 +23,8 @@ export interface Rotation {
   /** Seconds to remember a revoked family: the full refresh lifetime + leeway (REV-9). */
   readonly familyTtlSeconds: number;
   /**
-   * A random value that the service creates for each request. A retry of the winning request with the same nonce is
-   * `rotated` again.
+   * A random value that the service creates for each request. A retry of the winning request with the same nonce
+   * returns `rotated` again.
    */
   readonly nonce: string;
 }
@@ -67,8 +67,8 @@ export interface TokenStore {
    */
   revokeSubjectNow?(sub: string, nowSeconds: number, ttlSeconds: number): number | Promise<number>;
   /**
-   * Presents a refresh token, in one atomic step: checks the family and the subject, and marks the token as used (REF-7,
-   * REF-8). The winning rotation sets the grace window. A token whose `jti` is revoked is `replayed`.
+   * Rotates a refresh token, in one atomic step: checks the family and the subject, and marks the token as used (REF-7,
+   * REF-8). The winning rotation sets the grace window. Returns `replayed` for a token whose `jti` is revoked.
    */
   rotate(rotation: Rotation): RotationResult | Promise<RotationResult>;
   /** Returns the check for `/ready`. */

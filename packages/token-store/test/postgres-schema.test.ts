@@ -114,7 +114,7 @@ describe("the table of the PostgreSQL token store", function () {
   describe("through PgBouncer in transaction mode", () => {
     const pgBouncer = testPgBouncer();
 
-    it("lets one of 32 presentations from two pools rotate over three shared connections, and the others race (REF-4, REF-5, REF-19)", async () => {
+    it("lets a token rotate only once when two pools send it 32 times over three shared connections (REF-4, REF-5, REF-19)", async () => {
       await using login = await openTestLogin({
         url: database.url,
         grants: ["grant usage, create on schema public to login"],

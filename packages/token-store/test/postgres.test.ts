@@ -40,7 +40,7 @@ describe("createPostgresTokenStore", function () {
     expect(await bench.store.revokeSubjectNow("ann", 0, 600)).to.be.below(ahead);
   });
 
-  it("rotates one of 32 concurrent presentations over two pools, and reports the rest as raced (REF-4, REF-5, REF-19)", async () => {
+  it("rotates a token once when two pools send it 32 times concurrently, and reports the other 31 as raced (REF-4, REF-5, REF-19)", async () => {
     await using a = await openStore(database.url);
     await using b = await openStore(database.url);
     for (let round = 0; round < ROUNDS; round++) {
@@ -55,7 +55,7 @@ describe("createPostgresTokenStore", function () {
     }
   });
 
-  it("reports all of 32 concurrent presentations after the window as replayed, and ends the family (REF-6, REF-7)", async () => {
+  it("reports a used token as replayed each time when it is sent 32 times concurrently after the window, and ends the family (REF-6, REF-7)", async () => {
     await using a = await openStore(database.url);
     await using b = await openStore(database.url);
     const token = presented({ graceSeconds: 0 });
@@ -81,7 +81,7 @@ describe("createPostgresTokenStore", function () {
     expect((await bench.pool.query(select)).rows).to.deep.equal(before.rows);
   });
 
-  it("writes nothing for a presentation within the window (REF-7)", async () => {
+  it("writes nothing for a used token within the window (REF-7)", async () => {
     await using bench = await openStore(database.url, { table: "svc_races" });
     const token = presented();
     await bench.store.rotate(token);
@@ -127,7 +127,7 @@ describe("createPostgresTokenStore", function () {
     expect(await bench.store.rotate(successor(token))).to.equal("replayed");
   });
 
-  it("uses the time after the wait to decide whether a presentation that waited for the winner is raced or replayed (REF-5, REF-14)", async () => {
+  it("reports a request that has waited for the winner as raced or replayed by the time at the end of the wait (REF-5, REF-14)", async () => {
     await using bench = await openStore(database.url, { timeoutMs: 10_000 });
     for (const [deadline, result] of [
       ["1 hour", "raced"],
@@ -192,7 +192,7 @@ describe("createPostgresTokenStore", function () {
     });
   }
 
-  it("checks and rotates with one statement over the primary key, and deletes with the index (REV-1)", async () => {
+  it("sends one statement per check, rotation and deletion, and each statement uses an index (REV-1)", async () => {
     await using bench = await openStore(database.url, { table: "svc_plans" });
     await bench.pool.query(
       `insert into svc_plans select 'jti:' || n, '=n', now(), now() + n * interval '1 second' from generate_series(1, 20000) n`,

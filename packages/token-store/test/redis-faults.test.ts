@@ -21,7 +21,7 @@ describe("createRedisTokenStore on a connection that breaks", () => {
     ["a client that retries by itself", { retryStrategy: strict.retryStrategy }],
     ["a client that does not retry", strict],
   ] as const) {
-    it(`rotates again for the winner whose response was lost, with ${how} (REF-4, REF-19)`, async () => {
+    it(`rotates again for the request whose response was lost, with ${how} (REF-4, REF-19)`, async () => {
       await using between = await answerCutter(server.url);
       const redis = new Redis(between.url, { ...settings });
       redis.on("error", () => undefined);
@@ -122,7 +122,7 @@ describe("createRedisTokenStore on a Redis that fails", function () {
     expect(await store().isRevoked(presented({ sub: "ann", signedInAt: 0 }))).to.equal(true);
   });
 
-  it("relies on the client's time limit for a check if that is not longer than timeoutMs (REV-7)", async () => {
+  it("relies on the client's time limit for a check if this limit is not longer than timeoutMs (REV-7)", async () => {
     const never = (): Promise<never> => new Promise(() => undefined);
     const client = (commandTimeoutMs: number, mget: RedisLike["mget"]) =>
       createRedisTokenStore({

@@ -29,7 +29,7 @@ describe("createRedisTokenStore", () => {
       ...options,
     });
 
-  it("rotates one of 2 x 16 concurrent presentations, in each of 100 rounds (REF-7, REF-19)", async () => {
+  it("rotates a token once when two replicas receive it 16 times each concurrently, in each of 100 rounds (REF-7, REF-19)", async () => {
     const replicas = [storeOn(0), storeOn(1)];
     for (let round = 0; round < 100; round++) {
       const token = presented();
@@ -63,7 +63,7 @@ describe("createRedisTokenStore", () => {
     expect(await client().pttl(`${prefix}s:{ann}`)).to.equal(-1);
   });
 
-  it("expires every entry: a use with its token, a family with its refresh tokens (REV-9)", async () => {
+  it("sets an expiry on every entry: a used token, a revoked token, a family and a sign-out (REV-9)", async () => {
     const prefix = `${server.keyPrefix}ttl:`;
     const store = storeOn(0, { keyPrefix: prefix });
     const token = presented({ usedTtlSeconds: 100, familyTtlSeconds: 300, graceSeconds: 0 });

@@ -113,7 +113,9 @@ export function createRedisTokenStore(options: RedisTokenStoreOptions): RedisTok
     const times = checkRotation(rotation);
     const result = await whileDue((latest) => classify(rotation, times, latest));
     if (isResult(result)) return result;
-    throw new TypeError(`the script returned ${typeof result}`);
+    throw new TypeError(
+      `the Redis script must return rotated, raced or replayed; it returned ${typeof result}`,
+    );
   }
 
   const store: RedisTokenStore = {

@@ -64,8 +64,8 @@ return {'replayed', now}
 `;
 
 /**
- * KEYS: the entry. ARGV: its time to live in milliseconds. Never shortens a time to live, and adds none to a permanent
- * entry.
+ * KEYS: the entry. ARGV: its time to live in milliseconds. Never shortens a time to live, and does not add one
+ * to a permanent entry.
  */
 const REMEMBER = `${PROLOGUE}
 local left = redis.call('PTTL', KEYS[1])

@@ -10,7 +10,7 @@ const COLUMNS = {
   expires_at: "timestamptz",
 } as const;
 
-// The unique index lets only one presentation of a token win. Its collation must be deterministic, because others may
+// The unique index lets only one request with a token win. Its collation must be deterministic: other collations may
 // treat two ids as equal.
 const NEEDS: TableNeeds = {
   key: "key",

@@ -5,8 +5,8 @@ import { began, instant, interval, keyOf, nonceOf } from "./marks.ts";
 // The statements have no parameters, so several of them travel as one simple query: one round trip and one transaction that
 // the server ends itself. No transaction stays open, and a pooler in transaction mode works.
 //
-// Only the row of a used token has a nonce. `deadline` is the end of the grace window for a used token, `-infinity` for a
-// revoked token, the time before which sessions are revoked for a subject, and null for a family.
+// Only the row of a used token has a nonce. Meaning of `deadline`: for a used token, the end of its grace window; for a
+// subject, the time before which sessions are revoked; `-infinity` for a revoked token; null for a family.
 
 /** Column that tells whether the statement runs inside a transaction of the caller, who could roll it back. */
 const NESTED = "now() <> statement_timestamp() as nested";
@@ -32,14 +32,14 @@ function revoked(table: string, keys: readonly string[], subject: string, signed
 }
 
 /**
- * Returns the statement for one presentation of a refresh token. It locks only the row that it inserts:
+ * Returns the statement that rotates a refresh token. It locks only the row that it inserts:
  *
- * - Of several simultaneous presentations, the unique index lets only one insert its row. The others wait and then read that
- *   row: `do update` returns it although it is newer than their snapshot; `do nothing` would not.
+ * - Of several concurrent requests with the same token, the unique index lets only one insert its row. The others wait and
+ *   then read that row: `do update` returns it although it is newer than their snapshot; `do nothing` would not.
  * - A logout during the statement revokes the family, and so every token that the rotation issues.
- * - A token that was used before is only read, so repeated presentations write nothing.
+ * - A token that was used before is only read, so later requests with it write nothing.
  * - A statement that the server starts after `latestMs` on its clock has no effect and returns `late`: the caller has given
- *   up, and may have presented the same token again.
+ *   up, and may have sent the same token again.
  */
 export function rotateSql(table: string, rotation: Rotation, times: RotationTimes, latestMs: number): string {
   const [token, family, subject] = [

@@ -7,7 +7,7 @@ const ROUNDS = 5;
 /** Cases with concurrent calls. */
 export const concurrencyCases: readonly Draft[] = [
   {
-    name: "rotates exactly one of 16 concurrent presentations on two replicas, and reports the others as raced (REF-7, REF-19)",
+    name: "rotates a token once when two replicas receive it 16 times concurrently, and reports the other 15 as raced (REF-7, REF-19)",
     async test({ store, replica }) {
       for (let round = 0; round < ROUNDS; round++) {
         const token = presented({ graceSeconds: 600 });
@@ -22,7 +22,7 @@ export const concurrencyCases: readonly Draft[] = [
     },
   },
   {
-    name: "rotates one of 16 concurrent presentations without a grace window, and ends the session (REF-6, REF-19)",
+    name: "without a grace window, rotates a token once when it is sent 16 times concurrently, and ends the session (REF-6, REF-19)",
     async test({ store, replica }) {
       const token = presented({ graceSeconds: 0 });
       const results = await Promise.all(
@@ -54,7 +54,7 @@ export const concurrencyCases: readonly Draft[] = [
     },
   },
   {
-    name: "ends a session when its person's sign-out and rotations run concurrently (REV-10)",
+    name: "ends a session when a sign-out of the person runs concurrently with rotations (REV-10)",
     async test({ store, replica }) {
       for (let round = 0; round < ROUNDS; round++) {
         const token = presented({ graceSeconds: 600 });

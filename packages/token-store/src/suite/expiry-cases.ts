@@ -27,7 +27,7 @@ export const expiryCases: readonly Draft[] = [
     },
   },
   {
-    name: "keeps the family of a replay revoked for familyTtlSeconds, which a second replay does not extend (REF-6, REV-9)",
+    name: "revokes the family of a replayed token for familyTtlSeconds, and does not extend this time at a second replay (REF-6, REV-9)",
     needsClock: true,
     async test({ store, advance }) {
       const token = presented({ graceSeconds: 0, familyTtlSeconds: 1_000 });
@@ -53,7 +53,7 @@ export const expiryCases: readonly Draft[] = [
       await store.revokeSubject(person.sub, person.signedInAt + 1, 1);
       const wait = advance ?? sleep;
       await wait(500);
-      await until("entries end", async () => {
+      await until("the entries have not expired", async () => {
         await wait(100);
         const kept = await Promise.all([
           replica.isRevoked(revocable(revoked)),

@@ -8,7 +8,7 @@ async function refused(what: string, call: () => unknown): Promise<void> {
   } catch {
     return;
   }
-  fail(`${what} was taken`);
+  fail(`${what} was accepted`);
 }
 
 /** Cases about revocation by token id, session and subject. */
@@ -114,7 +114,7 @@ export const revocationCases: readonly Draft[] = [
     },
   },
   {
-    name: "reports the winner's own request as replayed when it is sent again after a sign-out (REV-10)",
+    name: "reports a repeat of the request that rotated the token as replayed after a sign-out (REV-10)",
     async test({ store }) {
       const token = presented({ graceSeconds: 600 });
       equal(await store.rotate(token), "rotated");

@@ -5,17 +5,17 @@ import { again, type Draft, id, presented, revocable, successor, until } from ".
 
 const SHORT_SECONDS = 0.2;
 
-/** Presents a token until the result is no longer `raced`. */
+/** Sends a token until the result is no longer `raced`. */
 async function pastWindow(store: TokenStore, present: () => Promise<RotationResult>): Promise<void> {
   let last: RotationResult = "raced";
-  await until("the window closes", async () => (last = await present()) !== "raced");
+  await until("the grace window has not ended", async () => (last = await present()) !== "raced");
   equal(last, "replayed");
 }
 
-/** Cases about each result of presenting a refresh token. */
+/** Cases about each result of `rotate()`. */
 export const rotationCases: readonly Draft[] = [
   {
-    name: "rotates a token at its first presentation (REF-4, REF-18)",
+    name: "rotates a token at its first use (REF-4, REF-18)",
     async test({ store }) {
       const token = presented();
       equal(await store.rotate(token), "rotated");
@@ -79,7 +79,7 @@ export const rotationCases: readonly Draft[] = [
     },
   },
   {
-    name: "keeps the window of the rotation when later presentations name a longer window (REF-7, REF-14)",
+    name: "keeps the window of the rotation when later requests name a longer window (REF-7, REF-14)",
     async test({ store, advance }) {
       const token = presented({ graceSeconds: SHORT_SECONDS });
       equal(await store.rotate(token), "rotated");
@@ -88,7 +88,7 @@ export const rotationCases: readonly Draft[] = [
     },
   },
   {
-    name: "ends the window even if the token is presented every few milliseconds (REF-7)",
+    name: "ends the window even if the token is sent every few milliseconds (REF-7)",
     async test({ store, replica, advance }) {
       const windowMs = 150;
       const token = presented({ graceSeconds: windowMs / 1_000 });
@@ -96,7 +96,7 @@ export const rotationCases: readonly Draft[] = [
       const rotatedBy = performance.now();
       const seen: RotationResult[] = [];
       let lateRace = false;
-      await until("the window closes", async () => {
+      await until("the grace window has not ended", async () => {
         // The clocks of the test and the store may differ slightly.
         const closed = performance.now() > rotatedBy + windowMs + 50;
         const result = await (seen.length % 2 === 0 ? store : replica).rotate(again(token));
@@ -107,11 +107,11 @@ export const rotationCases: readonly Draft[] = [
       });
       equal(lateRace, false, "raced after the window");
       equal(seen.at(-1), "replayed");
-      ok(seen.length <= 31 || advance === undefined, `${seen.length} presentations in the window`);
+      ok(seen.length <= 31 || advance === undefined, `${seen.length} requests in the window`);
     },
   },
   {
-    name: "rotates again when the winner's own request is sent again (REF-4)",
+    name: "rotates again when the request that rotated the token is repeated (REF-4)",
     async test({ store, replica, advance }) {
       const token = presented({ graceSeconds: 600 });
       equal(await store.rotate(token), "rotated");
@@ -142,7 +142,7 @@ export const rotationCases: readonly Draft[] = [
     },
   },
   {
-    name: "reports the winner's own request as replayed when it is sent again after the family was revoked (REF-8)",
+    name: "reports a repeat of the request that rotated the token as replayed after the family was revoked (REF-8)",
     async test({ store }) {
       const token = presented({ graceSeconds: 600 });
       equal(await store.rotate(token), "rotated");

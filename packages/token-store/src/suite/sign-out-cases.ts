@@ -9,7 +9,7 @@ function isClocked(store: TokenStore): store is Clocked {
   return store.signInTime !== undefined && store.revokeSubjectNow !== undefined;
 }
 
-/** Returns a case for stores with `signInTime` and `revokeSubjectNow`; a store with neither passes it. */
+/** Returns a case for stores with `signInTime` and `revokeSubjectNow`. Stores without them pass. */
 function clocked(
   name: string,
   test: (
@@ -24,7 +24,7 @@ function clocked(
       equal(
         store.signInTime === undefined,
         store.revokeSubjectNow === undefined,
-        "only one of the two is present",
+        "the store has only one of signInTime() and revokeSubjectNow()",
       );
       if (isClocked(store) && isClocked(replica)) await test({ store, replica, advance });
     },
@@ -50,7 +50,7 @@ export const signOutCases: readonly Draft[] = [
       for (const first of skews) {
         for (const second of skews) {
           const sub = id();
-          // Repeat, so that most rounds run within the same second as the one before.
+          // Repeat, so that most rounds run within the same second as the previous round.
           for (let round = 0; round < 3; round++) {
             const began = await store.signInTime(sub, clockOf(first));
             equal(await isOver(replica, sub, began), false);
@@ -71,25 +71,31 @@ export const signOutCases: readonly Draft[] = [
       }
     },
   ),
-  clocked("returns whole seconds, and for a sign-out the stored time (REV-10)", async ({ store }) => {
-    const sub = id();
-    const began = await store.signInTime(sub, clockOf(0.5));
-    ok(Number.isInteger(began), `${began}`);
-    const notBefore = await store.revokeSubjectNow(sub, clockOf(0.5), 600);
-    ok(Number.isInteger(notBefore) && notBefore > began, `${notBefore}`);
-    equal(await isOver(store, sub, notBefore - 1), true);
-    equal(await isOver(store, sub, notBefore), false);
-  }),
-  clocked("returns no sign-in time before a stored time with a fraction (REV-10)", async ({ store }) => {
-    const sub = id();
-    const ahead = (await store.signInTime(sub, clockOf(0))) + 20.5;
-    await store.revokeSubject(sub, ahead, 600);
-    const began = await store.signInTime(sub, clockOf(0));
-    equal(began, Math.ceil(ahead));
-    equal(await isOver(store, sub, began), false);
-    await store.revokeSubjectNow(sub, clockOf(0), 600);
-    equal(await isOver(store, sub, began), true);
-  }),
+  clocked(
+    "returns whole seconds, and returns the stored time from revokeSubjectNow() (REV-10)",
+    async ({ store }) => {
+      const sub = id();
+      const began = await store.signInTime(sub, clockOf(0.5));
+      ok(Number.isInteger(began), `${began}`);
+      const notBefore = await store.revokeSubjectNow(sub, clockOf(0.5), 600);
+      ok(Number.isInteger(notBefore) && notBefore > began, `${notBefore}`);
+      equal(await isOver(store, sub, notBefore - 1), true);
+      equal(await isOver(store, sub, notBefore), false);
+    },
+  ),
+  clocked(
+    "rounds a stored sign-out time with a fraction up for the next sign-in time (REV-10)",
+    async ({ store }) => {
+      const sub = id();
+      const ahead = (await store.signInTime(sub, clockOf(0))) + 20.5;
+      await store.revokeSubject(sub, ahead, 600);
+      const began = await store.signInTime(sub, clockOf(0));
+      equal(began, Math.ceil(ahead));
+      equal(await isOver(store, sub, began), false);
+      await store.revokeSubjectNow(sub, clockOf(0), 600);
+      equal(await isOver(store, sub, began), true);
+    },
+  ),
   clocked(
     "signs out only the given person, and ends no session when signInTime() is called (REV-10)",
     async ({ store }) => {
@@ -101,7 +107,7 @@ export const signOutCases: readonly Draft[] = [
     },
   ),
   clocked(
-    "ends all sessions from before concurrent sign-outs, and none that begins after them (REV-10)",
+    "ends every session begun before concurrent sign-outs, and keeps every session begun after them (REV-10)",
     async ({ store, replica }) => {
       for (let round = 0; round < 5; round++) {
         const sub = id();

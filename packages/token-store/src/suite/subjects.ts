@@ -46,7 +46,7 @@ export function id(): string {
   return randomBytes(16).toString("hex");
 }
 
-/** Returns the first presentation of a token in a new session, with `changes` applied. */
+/** Returns a request to rotate a new token in a new session, with `changes` applied. */
 export function presented(changes: Partial<Rotation> = {}): Rotation {
   return {
     jti: id(),
@@ -61,12 +61,12 @@ export function presented(changes: Partial<Rotation> = {}): Rotation {
   };
 }
 
-/** Returns a presentation of the same token in another request. */
+/** Returns another request with the same token. */
 export function again(rotation: Rotation, changes: Partial<Rotation> = {}): Rotation {
   return { ...rotation, nonce: id(), ...changes };
 }
 
-/** Returns a presentation of another token of the same session, such as the one that a rotation issues. */
+/** Returns a request with another token of the same session, such as the token that a rotation issues. */
 export function successor(rotation: Rotation): Rotation {
   return again(rotation, { jti: id() });
 }
@@ -82,7 +82,7 @@ const PATIENCE_MS = 15_000;
 export async function until(what: string, settled: () => Promise<boolean>): Promise<void> {
   const end = performance.now() + PATIENCE_MS;
   while (!(await settled())) {
-    if (performance.now() > end) throw new Error(`${what}: not within ${PATIENCE_MS} ms`);
+    if (performance.now() > end) throw new Error(`after ${PATIENCE_MS} ms, ${what}`);
     await sleep(20);
   }
 }

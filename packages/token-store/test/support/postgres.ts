@@ -54,7 +54,7 @@ export async function hold(url: string, sql: string, values: unknown[] = []): Pr
   return { client, end, [Symbol.asyncDispose]: () => end() };
 }
 
-/** Locks the row of a token, so that every presentation waits. */
+/** Locks the row of a token, so that every rotation of the token waits. */
 export function holdToken(url: string, jti: string): Promise<Holder> {
   return hold(url, "insert into svc_auth_marks (key, expires_at) values ($1, now())", [`jti:${jti}`]);
 }

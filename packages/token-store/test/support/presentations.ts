@@ -5,7 +5,7 @@ export function id(): string {
   return randomBytes(16).toString("hex");
 }
 
-/** Returns the first presentation of a refresh token. */
+/** Returns a request to rotate a new refresh token. */
 export function presented(changes: Partial<Rotation> = {}): Rotation {
   return {
     jti: id(),
@@ -20,12 +20,12 @@ export function presented(changes: Partial<Rotation> = {}): Rotation {
   };
 }
 
-/** Returns a presentation of the same token in another request. */
+/** Returns another request with the same token. */
 export function again(rotation: Rotation): Rotation {
   return { ...rotation, nonce: id() };
 }
 
-/** Returns a presentation of the token that a rotation issues. */
+/** Returns a request with the token that a rotation issues. */
 export function successor(rotation: Rotation): Rotation {
   return again({ ...rotation, jti: id() });
 }
