@@ -8,7 +8,7 @@ export interface InFlight {
   /** The listener to attach to the server. It tracks each request and passes it on. */
   readonly listener: RequestListener;
   readonly size: number;
-  /** Returns whether a connection has a request without a complete response. */
+  /** Returns whether a connection has a request that has no complete response yet. */
   isAnswering(socket: Socket): boolean;
   /** Makes every further response close its connection, including responses to requests in progress. */
   closeConnections(): void;
@@ -30,7 +30,7 @@ interface Entry {
   readonly res: ServerResponse;
   before: Entry | undefined;
   after: Entry | undefined;
-  /** False once the sweep has handled the request. */
+  /** False after the sweep has ended the request or passed it over. */
   waits: boolean;
 }
 
@@ -47,7 +47,7 @@ export function trackRequests(
   listener: RequestListener,
   { requestTimeoutMs, maxBodyBytes }: TrackOptions,
 ): InFlight {
-  // Requests in order of arrival, so that the sweep stops at the first one within its time limit.
+  // Requests in order of arrival, so that the sweep can stop at the first request that is still within its time limit.
   let first: Entry | undefined;
   let last: Entry | undefined;
   let size = 0;
@@ -90,7 +90,7 @@ export function trackRequests(
       next = entry.after;
       const { res } = entry;
       if (now - (contextOf(res.req)?.startedAt ?? now) < requestTimeoutMs) return;
-      // Leave a response that has begun to its handler (LIM-5).
+      // Do not interrupt a response that has begun; its handler finishes it (LIM-5).
       if (entry.waits && !res.headersSent && !res.writableEnded && !res.destroyed) {
         if (waitsForClient(res.req)) cutOff(res);
         else {
@@ -131,7 +131,7 @@ export function trackRequests(
   };
 }
 
-// The handler has read all data that arrived, so the client is late rather than the service.
+// The handler has read all data that has arrived, so it is waiting for the client: respond with 408, not 504.
 function waitsForClient(req: IncomingMessage): boolean {
   return !req.complete && req.readableFlowing !== null && req.readableLength === 0;
 }
@@ -152,8 +152,8 @@ function cutOff(res: ServerResponse): void {
   const { req } = res;
   const fault = new ProblemError(408, "the request did not arrive in time");
   res.shouldKeepAlive = false;
-  // Destroy the request with the fault: its reader would otherwise wait forever, or continue with data that arrives
-  // later.
+  // Destroy the request with the error: code that reads the body would otherwise wait forever, or continue with data that
+  // arrives later.
   res.once("close", () => req.destroy(fault));
   sendProblem(req, res, fault);
 }

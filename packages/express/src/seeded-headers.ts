@@ -9,8 +9,8 @@ export interface Header {
 }
 
 /**
- * The entry that Node stores for a header: name and value. The third member is this package's mark, which Node does not
- * read.
+ * The entry that Node stores for a header: name, value, and a third member that marks headers set by this package and
+ * that Node ignores.
  */
 type Stored = [name: string, value: unknown, isSeeded?: true];
 
@@ -27,7 +27,7 @@ export const canSeedHeaders: boolean = store !== undefined;
 
 /**
  * Sets headers that a response does not have yet. Skips Node's check of names and values, which would cost more per
- * response than all other work in the service: the values are fixed and have been checked once.
+ * response than all other work in the service. The values are fixed, so one check is enough.
  */
 export function seedHeaders(res: ServerResponse, headers: readonly Header[]): void {
   const stored = storedIn(res);
@@ -49,7 +49,7 @@ type SetHeader = ServerResponse["setHeader"];
 
 // oxlint-disable-next-line typescript/unbound-method -- compared, never called
 const nodeSetHeader: SetHeader = ServerResponse.prototype.setHeader;
-// The source differs when a tool has replaced the method before this module was loaded.
+// Compare the source: a tool may have replaced the method before this module was loaded.
 const isNodes = store !== undefined && String(nodeSetHeader).includes("kOutHeaders");
 const passOn = new WeakSet<SetHeader>();
 

@@ -15,11 +15,11 @@ export interface TunedClasses {
 const tunedApps = new WeakMap<ExpressApp, TunedClasses>();
 
 /**
- * Makes an Express application, of either major version, send the same responses in less time. A second call changes
- * nothing.
+ * Makes an Express application (4 or 5) send the same responses in less time. A second call changes nothing and returns
+ * the same classes.
  *
- * @returns classes for `http.createServer(tune(app), app)`. A server without these classes, such as the one from
- *   `app.listen()`, still gets the faster `res.json` and ETag, but Express changes the prototypes of every request and
+ * @returns classes for `http.createServer(tune(app), app)`. On a server without these classes, such as the one from
+ *   `app.listen()`, only `res.json` and ETags are faster; Express still changes the prototypes of every request and
  *   response
  *
  * @throws ConfigurationError for a value that is not an Express application
@@ -41,7 +41,7 @@ export function tune(app: unknown): TunedClasses {
 function tuneResponses(app: ExpressApp): void {
   const layer = addResponseLayer(app);
   const expressTag = weakTagOf(app);
-  // This changes only the function; the setting "etag" keeps its value.
+  // Replace only the function; the setting `etag` keeps its value.
   if (expressTag !== undefined) app.set("etag fn", weakEtag);
   answerJsonInOneStep(app, layer, endInOneWrite(layer), expressTag);
 }
@@ -57,7 +57,7 @@ const probe = '{"probe":true}';
 
 /**
  * Returns classes whose objects have the application's prototypes from the start. Without them, Express changes the
- * prototypes of every request and response, which costs a fifth of a small route.
+ * prototypes of every request and response, which takes a fifth of the time of a small route.
  */
 function classesOf(app: ExpressApp): TunedClasses {
   return {
@@ -66,9 +66,9 @@ function classesOf(app: ExpressApp): TunedClasses {
   };
 }
 
-// The prototype object of a class is fixed, but a function can use the application's prototype.
+// The `prototype` of a class cannot be replaced, but that of a function can be the application's prototype.
 function classWith<Class extends Function>(parent: Class, prototype: object): Class {
-  // Node's constructors can be called on an object, which is faster. A class cannot.
+  // Unlike a class, Node's constructors can be called on an existing object, which is faster.
   const isClass = String(parent).startsWith("class");
   function Tuned(this: object, first: unknown, second: unknown): object | undefined {
     if (isClass) return Reflect.construct(parent, [first, second], Tuned) as object;

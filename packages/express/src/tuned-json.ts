@@ -4,7 +4,7 @@ import type { ResponseLayer } from "./response-layer.ts";
 import { canStoreHeaders, type Header, storeHeader } from "./seeded-headers.ts";
 import { weakEtag, weakEtagOfText } from "./weak-etag.ts";
 
-/** The methods that `res.json` uses, each with a string that only the source of Express's own method contains. */
+/** The Express methods that `res.json` uses, each with a pattern that matches only the source of Express's own method. */
 const ownMethods = {
   json: /json escape[^]*json replacer[^]*json spaces/,
   send: /etag fn[^]*fresh[^]*Transfer-Encoding/,
@@ -57,8 +57,8 @@ export function answerJsonInOneStep(
     set(this, jsonType);
     set(this, { key: "content-length", name: "Content-Length", value: String(length) });
     if (tagged) set(this, { key: "etag", name: "ETag", value: weakEtagOfText(body, length) });
-    // Express sends a short string without an ETag as UTF-8 text, and anything else as bytes; Node encodes the headers
-    // accordingly.
+    // Without an ETag, Express sends a short string as UTF-8 text, otherwise bytes. Do the same, because Node encodes the
+    // headers in the same way as a string body.
     if (!tagged && body.length < 1000) this.end(body, "utf8");
     else if (length === body.length) this.end(body, "latin1");
     else this.end(Buffer.from(body));
@@ -66,7 +66,7 @@ export function answerJsonInOneStep(
   };
   define("json", json);
 
-  /** Returns whether responses have a weak ETag; undefined for a strong ETag or the application's own function. */
+  /** Returns whether responses get the weak ETag; undefined for a strong ETag or the application's own function. */
   function usesTag({ "etag fn": make }: ExpressApp["settings"]): boolean | undefined {
     if (make === undefined) return false;
     return make === weakEtag || make === expressTag ? true : undefined;
@@ -112,7 +112,7 @@ function ownerOfFresh(request: object): object | undefined {
   return owner !== null && String(getter).includes("last-modified") ? owner : undefined;
 }
 
-// Without a conditional header, Express's getter returns false. Calling it would cost more than all other checks.
+// Without a conditional header, Express's getter returns false. Do not call it: that would cost more than all other checks.
 function hasFreshOf(owner: object, req: IncomingMessage): boolean {
   let each: object | null = req;
   while (each !== owner) {

@@ -75,12 +75,12 @@ function typeFault(claims: Readonly<Record<string, unknown>>, tenantClaim: strin
   const issuer = own(claims, "iss");
   if (issuer !== undefined && typeof issuer !== "string") return refuse("claim_type", "iss");
   if (!isAudience(own(claims, "aud"))) return refuse("claim_type", "aud");
-  // Refuse a malformed tenant: if it were ignored, its caller would look like one without a tenant.
+  // Refuse a malformed tenant: if it were ignored, the caller would be treated as a caller without a tenant.
   const tenant = own(claims, tenantClaim) ?? "";
   return tenant === "" || isTenantId(tenant) ? undefined : refuse("claim_type", tenantClaim);
 }
 
-/** Compares the token's use with `tokenUse` (AUTH-10, CLAIM-4). */
+/** Checks that the claim `typ` fits the option `tokenUse` (AUTH-10, CLAIM-4). */
 function useFault(claims: Readonly<Record<string, unknown>>, rules: ClaimRules): Refused | undefined {
   const isRefresh = own(claims, "typ") === "refresh";
   return isRefresh === (rules.tokenUse === "refresh") ? undefined : refuse("token_use", "typ");

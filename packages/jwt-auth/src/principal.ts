@@ -29,8 +29,8 @@ export interface ClaimNames {
 
 /**
  * Builds the principal from verified claims: nine fields (AUTH-19), deeply frozen because many requests may share it. Scopes
- * and roles come from a space-separated string or a list (AUTH-27). They are empty for a refresh token (CLAIM-7), whose
- * `grt` lists the rights of the session, not of this request (CLAIM-5).
+ * and roles come from a space-separated string or a list (AUTH-27). Both are empty for a refresh token (CLAIM-7); its
+ * claim `grt` is not read, because it lists the rights of the session, not those of a request (CLAIM-5).
  */
 export function toPrincipal(claims: Record<string, unknown>, names: ClaimNames): Principal {
   const isRefresh = own(claims, "typ") === "refresh";
@@ -68,7 +68,8 @@ function namesIn(value: unknown): readonly string[] {
 function freezeDeeply(root: object): void {
   const open: object[] = [root];
   for (let each = open.pop(); each !== undefined; each = open.pop()) {
-    // Delete a `__proto__` member, because Object.assign() would make it the prototype of the copy.
+    // Delete a `__proto__` member: if an application copies the claims with Object.assign(), it would become the
+    // prototype of the copy.
     if (Object.hasOwn(each, "__proto__")) Reflect.deleteProperty(each, "__proto__");
     for (const value of Object.values(each) as unknown[]) {
       if (typeof value === "object" && value !== null) open.push(value);

@@ -13,8 +13,9 @@ export type SignatureCheck = (
 ) => boolean | Promise<boolean>;
 
 /**
- * Returns the check for an algorithm. HMAC and RSA run synchronously, because handing them to a thread costs more than it
- * saves. Elliptic curves run synchronously or, with `inThreadPool`, in the thread pool.
+ * Returns the function that checks signatures of an algorithm. HMAC and RSA signatures are checked synchronously, because
+ * passing them to a thread costs more than it saves. Elliptic-curve signatures are checked synchronously or, with
+ * `inThreadPool`, in the thread pool.
  */
 export function signatureCheck(algorithm: Algorithm, inThreadPool: boolean): SignatureCheck {
   const hash = hashes[algorithm.slice(2)];
@@ -33,8 +34,8 @@ function pssCheck(hash: string): SignatureCheck {
   const saltLength = constants.RSA_PSS_SALTLEN_DIGEST;
   return (signed, signature, key) => {
     const modulusBytes = Math.ceil((key.asymmetricKeyDetails?.modulusLength ?? 0) / 8);
-    // RFC 8017, 8.1.2. Check the length, because for PSS, unlike PKCS #1 v1.5, OpenSSL also accepts a signature without
-    // its leading zero.
+    // RFC 8017, 8.1.2: check the length, because OpenSSL accepts a PSS signature without its leading zero (but not a
+    // PKCS #1 v1.5 signature).
     if (signature.length !== modulusBytes) return false;
     return verify(hash, bytesOf(signed), { key, padding, saltLength }, signature);
   };
@@ -112,8 +113,8 @@ export function hmacCheck(bits: string): (signed: string, signature: Buffer, key
   return (signed, signature, key) => {
     if (signature.length !== digest || signed.length > MAX_TOKEN_LENGTH) return false;
     if (key !== prepared) prepare(key);
-    // A parsed token is ASCII, so latin1 yields the same bytes. A digest as a string is cheaper than one in a new
-    // buffer.
+    // A parsed token is ASCII, so latin1 yields the same bytes. Getting the digest as a string is
+    // cheaper than getting it in a new buffer.
     const end = block + inner.write(signed, block, "latin1");
     outer.write(hash(name, inner.subarray(0, end), "binary"), block, "latin1");
     expected.write(hash(name, outer, "binary"), "latin1");
@@ -123,7 +124,7 @@ export function hmacCheck(bits: string): (signed: string, signature: Buffer, key
 
 /**
  * Converts an ECDSA signature from the two fixed-length numbers of RFC 7518 to DER, the format of OpenSSL. Replaces
- * Node's own conversion (`dsaEncoding`), which takes half as long as the check of the signature.
+ * Node's own conversion (`dsaEncoding`), which adds half of the time that the check of the signature takes.
  *
  * @param fixed the two numbers, of equal length
  */
@@ -147,7 +148,7 @@ interface Integer {
   /** Offset of the number's first significant byte in `fixed`. */
   readonly start: number;
   readonly end: number;
-  /** Length of the number in DER, in bytes, including a leading zero if it would look negative. */
+  /** Length of the number in DER, in bytes; includes a zero byte in front if DER would otherwise read it as negative. */
   readonly length: number;
 }
 

@@ -13,7 +13,7 @@ export interface TokenHeader {
   readonly kid: string | undefined;
 }
 
-/** A parsed header, kept for reuse because all tokens of one issuer and key have the same header. */
+/** A parsed header, kept for reuse: tokens of one issuer signed with one key have equal headers. */
 export interface KnownHeader {
   /** The encoded header and the dot after it. */
   readonly prefix: string;
@@ -33,15 +33,16 @@ export interface ParsedToken {
 const shape = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-// The last character of a part has 4 or 2 unused bits; canonical base64url sets them to zero.
+// If the last group of a part has one or two bytes, its last character has 4 or 2 unused bits, which canonical base64url
+// sets to zero. These are the allowed last characters.
 const endsOfOneByte = "AQgw";
 const endsOfTwoBytes = "AEIMQUYcgkosw048";
 
 /**
  * Parses a token and checks everything that needs no cryptography: its size (AUTH-20), three parts in canonical
  * base64url of valid UTF-8 without a byte order mark (AUTH-21), JSON objects as header and payload, an allowed `alg`
- * (AUTH-3, AUTH-4), the length of `kid` (AUTH-22), that `crit` is absent (AUTH-24), and that the payload is encoded.
- * The last of several duplicate members counts.
+ * (AUTH-3, AUTH-4), the length of `kid` (AUTH-22), that `crit` is absent (AUTH-24), and that `b64` is not false
+ * (RFC 7797). If a JSON member is repeated, the last one counts.
  */
 export function parseToken(
   token: string,

@@ -36,7 +36,7 @@ export function cacheCost(tokenLength: number, claims: object): number {
   return cost;
 }
 
-/** An entry, linked into the list by last use and into the list of its bucket. */
+/** An entry, linked into the list ordered by last use and into the list of its bucket. */
 interface Link {
   readonly id: string;
   readonly token: CachedToken;
@@ -52,7 +52,7 @@ const MAX_BUCKETS = 65_536;
 /**
  * Creates the cache of the most recently used tokens, bounded by count and bytes: a list ordered by last use, accurate to an
  * eighth of its length, with hash buckets for look-up. A Map would need more memory: moved and removed entries leave gaps,
- * and each outgrown table keeps its successor and all entries alive until a full garbage collection.
+ * and when a Map grows, the old table keeps the new table and all entries alive until a full garbage collection.
  *
  * @param maxEntries maximum number of tokens, at least 1
  */
@@ -91,8 +91,8 @@ export function createVerifiedCache(maxEntries: number, maxBytes: number) {
     else newer.older = older;
     if (older === undefined) oldest = newer;
     else older.newer = newer;
-    // Clear the links of a removed entry. In V8's old generation it would otherwise keep entries alive that are removed
-    // later, until a full garbage collection.
+    // Clear the links of a removed entry. In V8's old generation they would otherwise keep entries that are removed later
+    // alive until a full garbage collection.
     link.newer = undefined;
     link.older = undefined;
   }
@@ -115,7 +115,7 @@ export function createVerifiedCache(maxEntries: number, maxBytes: number) {
     get(id: string): CachedToken | undefined {
       const link = find(id);
       if (link === undefined) return undefined;
-      // Do not move an entry of the newest eighth: moving writes to three links on every request.
+      // Do not move an entry that is among the newest eighth: otherwise every request would write to three links.
       if (turns - link.turn > size >> 3) {
         detach(link);
         attach(link);

@@ -56,7 +56,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
 
   function verify(token: string): Verification | Promise<Verification> {
     const now = secondsNow();
-    // Do not hash a longer token; the parser refuses it.
+    // Do not hash a token above the maximum length; the parser refuses it.
     if (cache === undefined || typeof token !== "string" || token.length > MAX_TOKEN_LENGTH)
       return verifyUnseen(token, now);
     const id = cacheId(token);
@@ -98,7 +98,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
     // The token may have expired during the wait.
     const late = checkClaims(seen.parsed.claims, settings, secondsNow());
     if (late.reason !== undefined) return late;
-    // Keep the generation from before the refresh, so that the first use of the cached token looks up the key again.
+    // Store the generation read before the refresh, so that the first use of the cached token looks up the key again.
     return withKey(seen, key);
   }
 
