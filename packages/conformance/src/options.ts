@@ -281,21 +281,17 @@ export const features = [
 /** A feature that the service declares. Checks of undeclared features are not applicable. */
 export type Feature = (typeof features)[number];
 
-export const algorithms = [
-  "RS256",
-  "RS384",
-  "RS512",
-  "PS256",
-  "PS384",
-  "PS512",
-  "ES256",
-  "ES384",
-  "ES512",
-  "EdDSA",
-  "HS256",
-  "HS384",
-  "HS512",
+/** The signature algorithms, in groups that one key supports. */
+export const algorithmGroups = [
+  ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"],
+  ["ES256"],
+  ["ES384"],
+  ["ES512"],
+  ["EdDSA"],
+  ["HS256", "HS384", "HS512"],
 ] as const;
+
+export const algorithms = algorithmGroups.flat();
 
 export type Algorithm = (typeof algorithms)[number];
 

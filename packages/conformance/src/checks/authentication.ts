@@ -2,7 +2,7 @@ import type { Answer } from "../answer.ts";
 import { check, type Check, given, type Need } from "../check.ts";
 import { rights } from "../grant.ts";
 import type { Kit } from "../kit.ts";
-import type { Algorithm } from "../options.ts";
+import { type Algorithm, algorithmGroups } from "../options.ts";
 import { type Probe, requestOf } from "../requests.ts";
 import { short } from "../show.ts";
 import { strangerOf } from "../signing.ts";
@@ -25,17 +25,19 @@ import { anonymously } from "./tenants.ts";
 
 const needs: readonly Need[] = ["auth", "keys", "probe:protected"];
 
-const families: readonly (readonly Algorithm[])[] = [
-  ["HS256", "HS384", "HS512"],
-  ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"],
-];
-
 /** Returns up to three algorithms that the key supports but the service does not accept. */
 function foreignAlgorithms(kit: Kit): readonly Algorithm[] {
   const { algorithm, keys } = kit.tokens;
   const allowed = keys.algorithms ?? [algorithm];
-  const family = families.find((each) => each.includes(algorithm)) ?? [];
-  return family.filter((each) => !allowed.includes(each)).slice(0, 3);
+  return algorithmsOfKey(algorithm)
+    .filter((each) => !allowed.includes(each))
+    .slice(0, 3);
+}
+
+/** Returns the algorithms that a key for this algorithm supports. */
+function algorithmsOfKey(algorithm: Algorithm): readonly Algorithm[] {
+  const groups: readonly (readonly Algorithm[])[] = algorithmGroups;
+  return groups.find((each) => each.includes(algorithm)) ?? [algorithm];
 }
 
 /**
@@ -192,7 +194,7 @@ export const authenticationChecks: readonly Check[] = [
   check("AUTH-26", { needs }, async function* (kit) {
     const { keys, algorithm, key } = kit.tokens;
     const others = (keys.algorithms ?? []).filter((each) => each !== algorithm);
-    const family = families.find((each) => each.includes(algorithm)) ?? [algorithm];
+    const family = algorithmsOfKey(algorithm);
     for (const each of [algorithm, ...others.filter((other) => family.includes(other))]) {
       const shape = { header: { alg: each }, signWith: { algorithm: each, key } };
       yield await accepts(kit, `a token of ${each}`, shape);
