@@ -16,3 +16,4 @@ export { pathOf, pathOfTarget } from "./request-path.ts";
 export { onResponseEnd, type ResponseEndListener } from "./response-end.ts";
 export { isOfThisOrigin } from "./same-origin.ts";
 export type { CheckResult, Logger, Middleware, Principal, ReadinessCheck, TraceContext } from "./types.ts";
+export type { RevocableToken, Rotation, RotationResult, TokenStore } from "./token-store.ts";

@@ -3,7 +3,8 @@ export { type JwtAuth, jwtAuth } from "./jwt-auth.ts";
 export { optionalAuth, requireAuth, requireRoles, requireScopes } from "./guards.ts";
 export { type ClaimNames, currentPrincipal, principalOf, toPrincipal } from "./principal.ts";
 export type { JwtAuthOptions } from "./options.ts";
-export type { RevocableToken, RevocationCheck } from "./revocation.ts";
+export type { RevocableToken } from "@svc/context";
+export type { RevocationCheck } from "./revocation.ts";
 
 // The verifier, independent of HTTP.
 export { createVerifier, type Verifier } from "./verifier.ts";

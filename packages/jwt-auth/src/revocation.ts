@@ -1,4 +1,4 @@
-import type { Logger } from "@svc/context";
+import type { Logger, RevocableToken } from "@svc/context";
 import {
   atMostEvery,
   type Attempt,
@@ -9,20 +9,6 @@ import {
   withDeadline,
 } from "@svc/resilience";
 import type { Verified } from "./verification.ts";
-
-/**
- * The values by which a token can be revoked: its id, its session, or its subject together with the time of the
- * sign-in.
- */
-export interface RevocableToken {
-  /** Undefined for a token without an id (CLAIM-2). */
-  readonly jti: string | undefined;
-  /** The session family; undefined when the issuer sets none (CLAIM-3). */
-  readonly fam: string | undefined;
-  readonly sub: string;
-  /** Seconds since the Unix epoch: `auth_time`, else `iat`. */
-  readonly signedInAt: number;
-}
 
 /** Reports revoked tokens. Called at every use of a token; the result is not cached. */
 export interface RevocationCheck {

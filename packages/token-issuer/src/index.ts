@@ -6,7 +6,7 @@ export type { PairRequest } from "./pair-request.ts";
 export type { Grant, RefreshHook } from "./refresh-hook.ts";
 export type { IssuerEvent } from "./events.ts";
 export { IssueError, type RefreshRefusal } from "./refusals.ts";
-export type { IssuerStore } from "./token-store.ts";
+export type { TokenStore as IssuerStore } from "@svc/context";
 
 // The signing keys.
 export { createKeyRing } from "./create-key-ring.ts";

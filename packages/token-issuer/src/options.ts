@@ -1,9 +1,8 @@
-import type { Logger } from "@svc/context";
+import type { Logger, TokenStore } from "@svc/context";
 import { defineOptions, fault, kinds as k, type OptionsOf } from "@svc/options";
 import type { IssuerEvent } from "./events.ts";
 import type { KeyRing } from "./key-ring.ts";
 import type { RefreshHook } from "./refresh-hook.ts";
-import type { IssuerStore } from "./token-store.ts";
 
 const DAY_SECONDS = 86_400;
 
@@ -45,7 +44,7 @@ export const tokenIssuerOptions = defineOptions("createTokenIssuer()", {
   keys: { kind: k.objectWith<KeyRing>("a key ring", "find", "signer", "jwks") },
   /** Remembers revoked and used tokens. In `prod` it must be shared by all replicas (ISS-16). Required. */
   store: {
-    kind: k.objectWith<IssuerStore>(
+    kind: k.objectWith<TokenStore>(
       "a token store",
       "isRevoked",
       "revoke",

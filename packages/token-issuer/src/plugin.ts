@@ -1,4 +1,4 @@
-import type { ReadinessCheck } from "@svc/context";
+import type { ReadinessCheck, TokenStore } from "@svc/context";
 import type { RevocationCheck } from "@svc/jwt-auth";
 import { authOptions, type Signing } from "@svc/jwt-auth/plugin";
 import {
@@ -15,7 +15,6 @@ import { definePlugin, type PluginContext } from "@svc/plugin";
 import type { KeyRing } from "./key-ring.ts";
 import { type TokenIssuerOptions, tokenIssuerOptions } from "./options.ts";
 import type { TokenIssuer } from "./token-issuer.ts";
-import type { IssuerStore } from "./token-store.ts";
 
 export type { RefreshHook } from "./refresh-hook.ts";
 export type { TokenIssuer } from "./token-issuer.ts";
@@ -48,18 +47,12 @@ const issuingOptions = defineOptions("[plugin.auth]", {
 
 type Context = PluginContext<ResolvedOptions<(typeof issuingOptions)["keys"]>>;
 
-/** A complete token store, with the methods that a service calls on its own store. */
-interface PluginStore extends IssuerStore, RevocationCheck {
-  readiness?(): ReadinessCheck;
-  stop?(): void | Promise<void>;
-}
-
 /** The token stores that another plugin of the service offers to this plugin, as `tokenStores`. */
 export interface TokenStores {
   /** Returns the store that all replicas share; undefined without a cache. */
-  readonly shared: (() => Promise<PluginStore>) | undefined;
+  readonly shared: (() => Promise<TokenStore>) | undefined;
   /** Returns a store in process memory. */
-  readonly inProcess: () => Promise<PluginStore>;
+  readonly inProcess: () => Promise<TokenStore>;
 }
 
 /**
@@ -127,7 +120,7 @@ async function signingParts(context: Context) {
 function issuerOptions(
   { options, logger, nameOf, service: { env } }: Context,
   keys: KeyRing,
-  store: IssuerStore,
+  store: TokenStore,
 ): TokenIssuerOptions {
   const taken = takeOptions(
     options,
@@ -187,10 +180,10 @@ function refuseWithout(
  * @throws ConfigurationError for an incomplete store: sign-outs would be written to one store and tokens checked against
  *   another
  */
-function completeStore(check: RevocationCheck): PluginStore {
-  const { revoke, revokeFamily, revokeSubject, rotate } = check as Partial<PluginStore>;
+function completeStore(check: RevocationCheck): TokenStore {
+  const { revoke, revokeFamily, revokeSubject, rotate } = check as Partial<TokenStore>;
   if ([revoke, revokeFamily, revokeSubject, rotate].every((each) => typeof each === "function")) {
-    return check as PluginStore;
+    return check as TokenStore;
   }
   const message =
     "must be a complete token store in a service that issues tokens, because sign-outs are written to it; " +

@@ -1,10 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
-import type { Logger } from "@svc/context";
+import type { Logger, RevocableToken, Rotation, RotationResult, TokenStore } from "@svc/context";
 import { atMostEvery, DeadlineError, errorFields, isThenable, withDeadline } from "@svc/resilience";
 import { storeUnavailable } from "./refusals.ts";
 import { say } from "./say.ts";
-import type { IssuerStore, RevocableToken, Rotation, RotationResult } from "./token-store.ts";
 
 const WARNING_INTERVAL_MS = 10_000;
 // Longer than a Redis client needs to reconnect.
@@ -15,7 +14,7 @@ const RETRY_BUDGET_MS = 3_000;
 
 /** Returns the store's operations with a time limit; every failure becomes a 503 (ISS-17, REF-17). */
 export function createStoreCalls(
-  store: IssuerStore,
+  store: TokenStore,
   {
     timeoutMs,
     leewaySeconds,
@@ -123,7 +122,7 @@ export function createStoreCalls(
     rotate,
     signInTime,
     revokeSubjectNow,
-    change: (call: (store: IssuerStore) => void | Promise<void>) => orUnavailable(() => call(store)),
+    change: (call: (store: TokenStore) => void | Promise<void>) => orUnavailable(() => call(store)),
   };
 }
 

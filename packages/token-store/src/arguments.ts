@@ -1,5 +1,5 @@
 import { TokenStoreError } from "./token-store-error.ts";
-import type { Rotation } from "./token-store.ts";
+import type { Rotation } from "@svc/context";
 
 // Every function here throws a TokenStoreError `ERR_SVC_TOKEN_STORE_ARGUMENT` for a malformed argument.
 

@@ -1,10 +1,9 @@
-import type { ReadinessCheck } from "@svc/context";
+import type { ReadinessCheck, RevocableToken, Rotation, RotationResult, TokenStore } from "@svc/context";
 import { atMostEvery, safeLogger } from "@svc/resilience";
 import { checkId, checkMoment, checkRotation, timeToLiveMs } from "./arguments.ts";
 import { type Expiring, ExpiringMap } from "./expiring-map.ts";
 import { type MemoryTokenStoreOptions, memoryTokenStoreOptions } from "./options.ts";
 import { TokenStoreError } from "./token-store-error.ts";
-import type { RevocableToken, Rotation, RotationResult, TokenStore } from "./token-store.ts";
 
 interface Use extends Expiring {
   readonly nonce: string;

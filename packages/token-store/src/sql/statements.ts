@@ -1,5 +1,5 @@
 import type { RotationTimes } from "../arguments.ts";
-import type { RevocableToken, Rotation } from "../token-store.ts";
+import type { RevocableToken, Rotation } from "@svc/context";
 import { began, instant, interval, keyOf, nonceOf } from "./marks.ts";
 
 // The statements have no parameters, so several of them travel as one simple query: one round trip and one transaction that

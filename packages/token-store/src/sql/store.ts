@@ -1,7 +1,8 @@
 import { DeadlineError, safeLogger, singleFlight } from "@svc/resilience";
 import { qualified, safeErrorText, TransactionError } from "@svc/sql";
 import { checkId, checkMoment, checkRotation, timeToLiveMs } from "../arguments.ts";
-import type { RotationResult, SharedTokenStore } from "../token-store.ts";
+import type { RotationResult } from "@svc/context";
+import type { SharedTokenStore } from "../shared-token-store.ts";
 import { createConnection } from "./connection.ts";
 import { type PostgresTokenStoreOptions, postgresTokenStoreOptions } from "./options.ts";
 import { createCheck } from "./readiness.ts";

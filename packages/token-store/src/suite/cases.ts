@@ -1,4 +1,4 @@
-import type { TokenStore } from "../token-store.ts";
+import type { TokenStore } from "@svc/context";
 import { concurrencyCases } from "./concurrency-cases.ts";
 import { expiryCases } from "./expiry-cases.ts";
 import { revocationCases } from "./revocation-cases.ts";

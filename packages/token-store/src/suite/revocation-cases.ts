@@ -1,5 +1,5 @@
 import { equal, fail } from "node:assert/strict";
-import type { TokenStore } from "../token-store.ts";
+import type { TokenStore } from "@svc/context";
 import { again, type Draft, id, presented, revocable, successor } from "./subjects.ts";
 
 async function refused(what: string, call: () => unknown): Promise<void> {

@@ -1,6 +1,6 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { RotationResult, TokenStore } from "../token-store.ts";
+import type { RotationResult, TokenStore } from "@svc/context";
 import { again, type Draft, id, presented, revocable, successor, until } from "./subjects.ts";
 
 const SHORT_SECONDS = 0.2;

@@ -1,5 +1,5 @@
 import { equal, ok, rejects } from "node:assert/strict";
-import type { TokenStore } from "../token-store.ts";
+import type { TokenStore } from "@svc/context";
 import { type Bench, type Draft, id, presented, revocable } from "./subjects.ts";
 
 /** A store with `signInTime` and `revokeSubjectNow`, which are optional. */

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { RevocableToken, Rotation, TokenStore } from "../token-store.ts";
+import type { RevocableToken, Rotation, TokenStore } from "@svc/context";
 
 /** How the suite creates and releases the stores that it tests. */
 export interface TokenStoreSuite {

@@ -1,6 +1,13 @@
-/** The values by which a token can be revoked: its id, its session family, and its subject with the sign-in time. */
+import type { ReadinessCheck } from "./types.ts";
+
+/**
+ * The values by which a token can be revoked: its id, its session, or its subject together with the time of the
+ * sign-in.
+ */
 export interface RevocableToken {
+  /** Undefined for a token without an id (CLAIM-2). */
   readonly jti: string | undefined;
+  /** The session family; undefined when the issuer sets none (CLAIM-3). */
   readonly fam: string | undefined;
   readonly sub: string;
   /** When the person signed in, in seconds since the Unix epoch: `auth_time`, else `iat`. */
@@ -9,6 +16,7 @@ export interface RevocableToken {
 
 /** A request to rotate a refresh token. All durations are in seconds. */
 export interface Rotation {
+  /** Unique across all sessions: the store may treat a `jti` that occurs in two sessions as a replay. */
   readonly jti: string;
   readonly fam: string;
   readonly sub: string;
@@ -19,7 +27,10 @@ export interface Rotation {
   readonly usedTtlSeconds: number;
   /** Seconds to remember a revoked family: the full refresh lifetime + leeway (REV-9). */
   readonly familyTtlSeconds: number;
-  /** A random value for each request. A retry of the winning request with the same nonce returns `rotated` again. */
+  /**
+   * A random value that the service creates for each request. A retry of the winning request with the same nonce
+   * returns `rotated` again.
+   */
   readonly nonce: string;
 }
 
@@ -29,17 +40,21 @@ export interface Rotation {
  */
 export type RotationResult = "rotated" | "raced" | "replayed";
 
-/**
- * The operations of a token store that an issuer calls; the stores of `@svc/token-store` implement them. An exception or
- * rejection means that the store did not respond.
- */
-export interface IssuerStore {
-  /** Whether every replica of the service sees the same entries. Default: false, which is rejected in `prod` (ISS-16). */
+/** Remembers which tokens and sessions were revoked, and which refresh tokens were used. */
+export interface TokenStore {
+  /** Whether every replica of a service sees the same entries (ISS-16). Default: false. */
   readonly shared?: boolean | undefined;
+  /** Returns whether the token is revoked. An exception or rejection means that the store did not respond. */
   isRevoked(token: RevocableToken): boolean | Promise<boolean>;
+  /** Revokes one token. Pass the seconds for which it could still be valid: its remaining lifetime + leeway (REV-9). */
   revoke(jti: string, ttlSeconds: number): void | Promise<void>;
+  /** Revokes a session with all of its tokens. Pass the full refresh lifetime + leeway in seconds (REV-9). */
   revokeFamily(fam: string, ttlSeconds: number): void | Promise<void>;
-  /** Ends the sessions that began before `notBefore`, in seconds since the Unix epoch (REV-10). */
+  /**
+   * Signs a person out everywhere: revokes sessions with `signedInAt < notBefore`, in seconds since the Unix epoch, with a
+   * fraction if possible. Pass the full refresh lifetime as `ttlSeconds`. A time before the stored one changes nothing
+   * (REV-10).
+   */
   revokeSubject(sub: string, notBefore: number, ttlSeconds: number): void | Promise<void>;
   /**
    * Returns the `auth_time` for a session that begins now, in whole seconds since the Unix epoch. It comes from the store's
@@ -56,6 +71,12 @@ export interface IssuerStore {
    * @returns the `notBefore` that it has set
    */
   revokeSubjectNow?(sub: string, nowSeconds: number, ttlSeconds: number): number | Promise<number>;
-  /** Rotates a refresh token, in one atomic step: checks family and subject, and marks the token as used (REF-7, REF-8). */
+  /**
+   * Rotates a refresh token, in one atomic step: checks the family and the subject, and marks the token as used (REF-7,
+   * REF-8). The winning rotation sets the grace window. Returns `replayed` for a token whose `jti` is revoked.
+   */
   rotate(rotation: Rotation): RotationResult | Promise<RotationResult>;
+  /** Returns the check for `/ready`. */
+  readiness?(): ReadinessCheck;
+  stop?(): void | Promise<void>;
 }
