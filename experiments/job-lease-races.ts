@@ -36,7 +36,7 @@ export const jobLeaseRaces: Experiment = {
       const next = createJobTable({ db: bench.pool, name, visibilityTimeoutSeconds: longSeconds });
       await play({ bench, next, url: database.url, run, report });
     };
-    // Run the scenes concurrently: they mostly wait for leases to expire.
+    // Run the scenarios concurrently: they mostly wait for leases to expire.
     await together([
       ...nextOwners.map((owner, n) =>
         isLate ? scene(`late_${n}`, (on) => byHand(owner, each, on)) : undefined,

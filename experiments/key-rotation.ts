@@ -30,7 +30,7 @@ const maxAgeSeconds = 1;
 const tickMs = 300;
 /** The most timer ticks that may lie between two fetches of the key set. */
 const mostTicks = Math.ceil((1100 * maxAgeSeconds) / tickMs);
-/** The number of intervals between fetches to observe for the variant whose keys get too old. */
+/** Minimum number of intervals between two key-set fetches to observe in the variant with stale keys. */
 const fewestRests = 3;
 /** The least number of accepted tokens and of key-set polls in a run, even on a slow machine. */
 const fewest = { accepted: 200, polls: 40 } as const;

@@ -25,7 +25,7 @@ interface Scene {
 
 const scenes: readonly Scene[] = [
   { name: "idle workers", flows: false },
-  { name: "newer jobs flow", flows: true },
+  { name: "while newer jobs arrive", flows: true },
   { name: "workers start later", flows: true, startsLater: true },
   { name: "old snapshot", flows: true, isSnapshotHeld: true },
 ];

@@ -59,7 +59,7 @@ interface Tally {
   /** Rows moved to another month, tenant or group. */
   moved: number;
   deleted: number;
-  /** Refreshed buckets, including repeated ones in one transaction. */
+  /** Number of bucket refreshes; a bucket counts twice when one transaction refreshes it twice. */
   refreshes: number;
   readonly lost: string[];
 }

@@ -4,7 +4,7 @@ import { callerHeaders, tenantOf } from "./access.ts";
 import { type Seen, urlOf } from "./route.ts";
 import { claimsFor, createIssuer, type Issuer } from "./tokens.ts";
 
-/** The inputs for the proof of a case with a guarded route. */
+/** Inputs of the correctness check for a case whose route requires authentication. */
 export interface Access {
   readonly issuer: Issuer;
   /** The ids of revoked tokens that the case's revocation check reads. */

@@ -1,7 +1,7 @@
 import type { Query } from "./generator.ts";
 import type { Ask, Found, Side } from "./side.ts";
 
-/** One kind of search on one side. */
+/** One kind of search on one of the compared implementations, with the `ef_search` to use. */
 export interface Contest {
   readonly side: Side;
   readonly ask: Ask;

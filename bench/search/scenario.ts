@@ -110,7 +110,7 @@ function keys(found: Hits): readonly (readonly string[])[] {
 }
 
 /**
- * Returns the share of a hybrid search's hits whose `vectorRank` says correctly whether they are nearest candidates.
+ * Returns the share of a hybrid search's hits that have a `vectorRank` exactly when they are among the nearest neighbors.
  */
 function agreement(found: Hits, nearest: readonly (readonly string[])[]): number {
   const right = found.flatMap((hits, at) => {

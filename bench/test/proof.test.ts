@@ -12,7 +12,7 @@ import { createLogTap } from "../http/log-tap.ts";
 import { type Claims, proofOf } from "../http/proof.ts";
 import { addRoute } from "../http/route.ts";
 
-describe("the proof of a case of the http benchmark", () => {
+describe("the correctness check of a case of the http benchmark", () => {
   const tap = createLogTap();
   const untrue: readonly (readonly [string, Claims])[] = [
     ["X-Request-ID", { requestId: true }],
@@ -31,7 +31,7 @@ describe("the proof of a case of the http benchmark", () => {
     });
   }
 
-  it("fails when the response does not contain the item", async () => {
+  it("fails when the response is not the expected JSON item", async () => {
     const proof = httpSubject(createServer((_req, res) => res.end("hello"))).prove();
     expect(await proof.catch((error: Error) => error.message)).to.include("media type");
   });

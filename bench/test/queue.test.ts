@@ -87,7 +87,7 @@ describe("the queue and queue-depth benchmarks", function () {
       .and.to.include.members(["drain/noop/10x10/fastest", "herd/40"]);
   });
 
-  it("measures the claims of a call and of a worker in a table with many other rows", async () => {
+  it("measures claim() calls and a worker's claims in a table with many other rows", async () => {
     const { figures } = await run(queueDepth, ["100-running", "old-snapshot"]);
     expect(figures.map(({ metric, unit }) => [metric, unit])).to.deep.equal(
       ["empty", "100-running", "old-snapshot"].flatMap((state) => [

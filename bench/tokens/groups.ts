@@ -126,7 +126,7 @@ export function chosen(groups: readonly Group[], names: readonly string[] | unde
     });
 }
 
-/** Returns whether a case of these groups needs that server. */
+/** Returns whether a case of these groups needs the given server. */
 export function uses(groups: readonly Group[], server: "redis" | "postgres"): boolean {
   const cases = groups.flatMap((group) => group.cases);
   return cases.some(({ setting = "" }) => setting.includes(`"store":"${server}"`));

@@ -43,7 +43,7 @@ async function start(): Promise<void> {
         const ring = JSON.parse(await readFile(join(keys, "keys.json"), "utf8")) as Ring;
         res.json({ keys: ring.keys.map(({ kid, jwk }) => ({ kid, ...jwk })) });
       });
-      // Issues tokens that expire much sooner than those of a pair, so that a rotation takes seconds.
+      // Issues access tokens that live only seconds, much shorter than the issuer's own, so that a rotation takes seconds.
       app.get("/token", async (req, res) => {
         const now = Math.floor(Date.now() / 1000);
         const exp = now + Number(req.query["seconds"]);

@@ -20,8 +20,8 @@ describe("lease-recovery", function () {
     expectHeld(built);
   });
 
-  for (const rule of [/newer jobs flow: all jobs start again/, /newer jobs flow: no newer job starts/]) {
-    it(`fails with broken-one-sweep: ${rule.source}`, () => {
+  for (const rule of [/while newer jobs arrive: all jobs start again/, /while newer jobs arrive: no newer job starts/]) {
+    it(`fails with broken-one-sweep, because it breaks "${rule.source}"`, () => {
       expectBroken(broken, rule);
     });
   }

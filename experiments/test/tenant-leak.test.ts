@@ -4,7 +4,7 @@ import { expectBroken, expectHeld, quickRun } from "./support/quick-run.ts";
 describe("tenant-leak", function () {
   this.timeout(120_000);
 
-  it("TEN-4 TEN-5 TEN-10 hides each tenant's rows from the other", async () => {
+  it("TEN-4 TEN-5 TEN-10 finds no row of one tenant in a response to the other", async () => {
     expectHeld(await quickRun(tenantLeak));
   });
 

@@ -6,7 +6,7 @@ import { errorOf, faultsOf } from "./support/faults-of.ts";
 import { authTable } from "./support/tables.ts";
 
 describe("loadConfig() with environment variables", () => {
-  it("ENV-1 ENV-2 ENV-3 ENV-4 ENV-5 reads name, env, port, debug and JSON logs from variables without a file", () => {
+  it("ENV-1 ENV-2 ENV-3 ENV-4 ENV-5 reads the settings name, env, port, debug and JSON logs from variables without a file", () => {
     const { service, logging } = loadConfig({
       env: {
         SVC_APP_NAME: "shop",

@@ -18,7 +18,7 @@ describe("scratchFolder()", () => {
     expect(parentOf({ env: { SVC_TEST_RUN: "one" }, plenty: 0 }) === "/dev/shm").to.equal(hasOne);
   });
 
-  it("returns a folder on disk outside npm test, and when too little memory is free", () => {
+  it("returns a folder on disk when npm test is not running, or when too little memory is free", () => {
     const onDisk = [tmpdir(), "/tmp", "/var/tmp"];
     expect(parentOf({ env: {}, plenty: 0 })).to.be.oneOf(onDisk);
     expect(parentOf({ env: { SVC_TEST_RUN: "" }, plenty: 0 })).to.be.oneOf(onDisk);

@@ -335,7 +335,7 @@ describe("the process of a service", () => {
     });
   }
 
-  it("has no signal handlers of a service with signals: false, nor of a service that has stopped", async () => {
+  it("has no listeners of a service that was created with signals: false, or that has stopped", async () => {
     const listeners = (): number[] =>
       ["SIGTERM", "SIGINT", "uncaughtException", "unhandledRejection", "message"].map((name) =>
         process.listenerCount(name),

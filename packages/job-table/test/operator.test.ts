@@ -37,7 +37,7 @@ describe("dead, retryDead, stats and readiness", function () {
     expect(dead[0]?.createdAt).to.be.an.instanceOf(Date);
   });
 
-  it("JOB-12 JOB-31 retryDead() makes the given dead jobs or all of them pending with 0 attempts", async () => {
+  it("JOB-12 JOB-31 retryDead() resets the given dead jobs, or all dead jobs, to pending with 0 attempts", async () => {
     await using bench = await openBench(database.url);
     await bury(bench, "a", "b", "c");
     await bench.table.enqueue({ id: "alive", task: "x" });

@@ -20,7 +20,8 @@ const hints = [
   "bearer", "basic", "eyj",
 ];
 
-// Only header names count in lists: a list with another secret name, such as "token", is usually a list of words.
+// In a flat list of names and values, such as `rawHeaders`, only the element after a secret header name is redacted: after
+// another secret name, such as "token", the next element is usually just another word.
 const header = /^(?:(?:proxy-|set-)?(?:authorization|cookie)|x-[\w-]{1,60})$/i;
 
 /** Combines the names that are always secret with an application's names; case, `-` and `_` are ignored. */

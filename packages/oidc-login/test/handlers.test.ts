@@ -93,7 +93,7 @@ describe("the onIdentity handler", () => {
     expect(await problemIn(response)).to.include({ status: 403, detail: "not on the list" });
   });
 
-  it("causes a 500 without details when it throws another error", async () => {
+  it("causes a 500 without details when it throws an error other than a ProblemError", async () => {
     const response = await signIn(async () => {
       throw new Error("the database password is hunter2");
     });

@@ -77,7 +77,7 @@ function skewCases(storesOf: () => readonly [IssuerStore, IssuerStore], stack: S
     expect(await use(second, next)).to.eql([200, 200]);
   });
 
-  it("use a past authTime and notBefore as the caller passes them (REV-10)", async () => {
+  it("use a past authTime and notBefore of the caller unchanged (REV-10)", async () => {
     const [store] = storesOf();
     await using replica = await replicaOn(store, 0, stack);
     const subject = `named person on ${stack}`;

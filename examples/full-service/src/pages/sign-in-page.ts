@@ -19,7 +19,7 @@ export interface SignInPage {
   readonly isDemo: boolean;
   /** The error of the last try. Default: none. */
   readonly error?: string | undefined;
-  /** The address typed in the last try. Default: empty. */
+  /** The email address entered in the previous attempt. Default: empty. */
   readonly email?: string | undefined;
   /** A message about the previous session. Default: none. */
   readonly note?: string | undefined;

@@ -2,7 +2,7 @@ import type { EventBus } from "@svc/events";
 import type { EventBusBench } from "@svc/events/testing";
 import { openTap, type Tap } from "./tap.ts";
 
-/** Returns a bench whose buses reach their broker through proxies that can be cut. */
+/** Returns a test fixture whose buses reach their broker through proxies that can be cut. */
 export async function tappedBuses(
   server: { readonly port: number; restart(): Promise<void> },
   busAt: (port: number) => EventBus,
