@@ -197,7 +197,7 @@ describe("the option checks of jwtAuth()", () => {
   });
 
   it("reject a request or undefined in place of the options", () => {
-    expect(faultsOf({ headers: {}, method: "GET", socket: {} })[0]).to.include("call the factory");
+    expect(faultsOf({ headers: {}, method: "GET", socket: {} })[0]).to.include("write app.use(jwtAuth())");
     expect(() => jwtAuth(undefined as never)).to.throw(ConfigurationError, "jwksUrl: is missing");
   });
 

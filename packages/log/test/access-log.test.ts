@@ -370,7 +370,7 @@ describe("accessLog()", () => {
       createServer()
         .on("request", accessLog as never)
         .emit("request", { headers: {}, method: "", socket: 1 }),
-    ).to.throw(ConfigurationError, /call the factory/);
+    ).to.throw(ConfigurationError, /write app\.use\(accessLog\(\)\)/);
   });
 });
 

@@ -291,7 +291,7 @@ describe("requestId() as a factory", () => {
     const asMiddleware = requestId as unknown as (req: object) => void;
     expect(() => asMiddleware({ headers: {}, method: "GET", socket: {} })).to.throw(
       ConfigurationError,
-      /call the factory/,
+      /write app\.use\(requestId\(\)\)/,
     );
   });
 

@@ -156,7 +156,7 @@ describe("the folder of an embedded database", () => {
     for (const text of [running("other"), ""]) {
       const busy = await meanwhile(() => writeFileSync(mark, text));
       expect(busy).to.include({ code: EMBEDDED });
-      expect(busy.message.endsWith(`if it has ended, delete ${mark}`), busy.message).to.equal(true);
+      expect(busy.message.endsWith(`If that process has ended, delete ${mark}`), busy.message).to.equal(true);
       expect([readFileSync(file, "utf8"), readFileSync(mark, "utf8")]).to.deep.equal([gone("left"), text]);
       rmSync(mark);
       await (
