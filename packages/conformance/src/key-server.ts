@@ -32,7 +32,10 @@ export async function serveKeys(address: string, algorithm: Algorithm) {
   if (host === undefined || port === undefined) {
     throw new InvalidUse([`serve-keys: ${JSON.stringify(address)} is not host:port`]);
   }
-  if (algorithm.startsWith("HS")) throw new InvalidUse([`serve-keys: ${algorithm} has no public key`]);
+  if (algorithm.startsWith("HS"))
+    throw new InvalidUse([
+      `serve-keys: keys.json must name an algorithm with a public key, such as RS256; it names ${algorithm}`,
+    ]);
   const published: object[] = [];
   let fetches = 0;
   let down = false;

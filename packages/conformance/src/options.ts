@@ -104,7 +104,9 @@ export const definition = {
       "key",
       "for all other algorithms: PEM or JWK; not needed when the kit serves the key set",
     ),
-    privateKeyFile: optional("text", "the same in a file, relative to `keys.json`", { fileOnly: true }),
+    privateKeyFile: optional("text", "path of a file with the private key, relative to `keys.json`", {
+      fileOnly: true,
+    }),
     kid: optional("text", "the `kid` in the header of every token"),
     issuer: optional("text", "the `iss` that the service requires"),
     audience: optional("text", "the `aud` that the service requires"),

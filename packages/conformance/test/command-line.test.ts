@@ -351,7 +351,7 @@ describe("svc-conformance", function () {
       [
         "a served key set for an algorithm with a shared secret",
         [nowhere, "--keys", "hmac.json", "--serve-keys", "127.0.0.1:0"],
-        /HS256 has no public key/,
+        /must name an algorithm with a public key, such as RS256; it names HS256/,
       ],
       [
         "an invalid address for the key set",

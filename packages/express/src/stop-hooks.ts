@@ -37,7 +37,7 @@ export function createStopHooks(timeoutMs: number, logger: () => Logger | undefi
       hooks.delete(phase);
       const controller = new AbortController();
       const timer = setTimeout(
-        () => controller.abort(new Error(`took longer than ${timeoutMs} ms`)),
+        () => controller.abort(new Error(`the stop hook took longer than ${timeoutMs} ms`)),
         timeoutMs,
       );
       await Promise.all(due.map((hook) => runOne(phase, hook, controller.signal)));

@@ -478,7 +478,7 @@ describe("a service with misconfigured jobs", () => {
     expect(await refusal({ toml: plugins("", '"queue"') })).to.contain("plugins.enabled: contains queue");
     expect(await refusal({ toml: plugins('name = "a-b.c.d"') })).to.contain("plugin.queue.name: must be");
     expect(await refusal({ toml: plugins("visibility_timeout = 10\njob_timeout = 10") })).to.contain(
-      "plugin.queue.job_timeout: must be less than visibility_timeout, 10; it is 10",
+      "plugin.queue.job_timeout: must be less than visibility_timeout (10); it is 10",
     );
     const unused = await refusal({
       jobs,

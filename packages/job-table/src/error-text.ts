@@ -10,7 +10,7 @@ export function errorText(error: unknown): string {
   try {
     text = described(error);
   } catch {
-    text = "an error that cannot be read";
+    text = "an error that could not be converted to text";
   }
   // Truncate first, to avoid cleaning megabytes of text.
   return cleaned(text.slice(0, 2 * MAX_ERROR_LENGTH))

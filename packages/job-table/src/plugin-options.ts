@@ -64,7 +64,7 @@ export const queueOptions = defineOptions(
   },
   ({ jobTimeoutSeconds, visibilityTimeoutSeconds }, name) => {
     if (jobTimeoutSeconds === undefined || jobTimeoutSeconds < visibilityTimeoutSeconds) return [];
-    const message = `must be less than ${name("visibilityTimeoutSeconds")}, ${visibilityTimeoutSeconds}; it is ${jobTimeoutSeconds}`;
+    const message = `must be less than ${name("visibilityTimeoutSeconds")} (${visibilityTimeoutSeconds}); it is ${jobTimeoutSeconds}`;
     return [{ key: "jobTimeoutSeconds", message }];
   },
 );

@@ -29,7 +29,11 @@ describe("errorText", () => {
     ["a number", 7, "7 was thrown"],
     ["an object", { secret: 1 }, "an object was thrown"],
     ["an object with a message", { message: "odd" }, "odd"],
-    ["an error that cannot be read", new Unreadable(), "an error that cannot be read"],
+    [
+      "an error that could not be converted to text",
+      new Unreadable(),
+      "an error that could not be converted to text",
+    ],
     [
       "a text with NUL and control characters",
       "a\0b\u0007c\u001b[31mred\u001b[0m\nnext\tx",

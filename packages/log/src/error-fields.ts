@@ -28,7 +28,7 @@ export function errorFields(thrown: unknown): unknown {
     };
     return fields;
   } catch {
-    return { type: "Error", message: "an error that cannot be read", stack: "" };
+    return { type: "Error", message: "an error that could not be converted to text", stack: "" };
   }
 }
 

@@ -44,7 +44,8 @@ export function checkVector(
     const size = Math.abs(value);
     if (size > largest) largest = size;
   }
-  if (largest === 0) throw wrong(what, "must not be all zeros, because it has no direction to compare");
+  if (largest === 0)
+    throw wrong(what, "must not be all zeros: a zero vector has no direction, so it cannot be compared");
   if (precision === "half") {
     if (largest > MAX_HALF)
       throw wrong(what, `must not contain numbers beyond ${MAX_HALF}; use full precision for larger numbers`);

@@ -11,7 +11,8 @@ const NAME = /^[a-z_][a-z0-9_]*(?:\.[a-z_][a-z0-9_]*)?$/;
 export function checkSettingName(subject: string, name: unknown): asserts name is string {
   if (typeof name === "string" && name.length <= 63 && NAME.test(name)) return;
   throw new OptionError(
-    `${subject}: ${JSON.stringify(name)} is not the name of a setting, such as svc.tenant`,
+    `${subject}: ${JSON.stringify(name)} must be a name such as svc.tenant: lower-case letters, digits, _ and at most one dot, ` +
+      "at most 63 characters",
   );
 }
 

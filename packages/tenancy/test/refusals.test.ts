@@ -116,7 +116,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       }
     });
 
-    it("returns 401 "authentication required" when the caller's tenant is not a tenant id (AUTH-39)", async () => {
+    it("returns 401 `authentication required` when the caller's tenant is not a tenant id (AUTH-39)", async () => {
       for (const claim of ['x"}\r\n\u0000\u001b[31m', "\ud800", "z".repeat(5_000)]) {
         const claimed: Middleware = (req, _res, next) => {
           openContext(req).principal = principal("ann", claim);

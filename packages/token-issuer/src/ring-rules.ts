@@ -50,7 +50,10 @@ export function newRing(
 export function addKey(document: RingDocument, material: KeyMaterial, now: number): RingDocument {
   const known = document.keys.find((key) => key.kid === material.kid);
   if (known !== undefined)
-    throw new KeyRingError("known_key", `the key ${known.kid} is in the ring already, as ${known.state}`);
+    throw new KeyRingError(
+      "known_key",
+      `the key ${known.kid} is already in the ring; its state is "${known.state}"`,
+    );
   const secrets = isSymmetric(currentOf(document).algorithm);
   if (secrets !== isSymmetric(material.algorithm)) {
     const has = secrets ? "secrets" : "key pairs";

@@ -189,7 +189,7 @@ describe("svc-keys", function () {
     const { changed } = await json("init", "--from", join(folder, "old.pem"));
     expect(changed).to.deep.equal([drawn.kid]);
     const again = await run("add", "--from", "old.pem");
-    expect(again.stderr).to.contain("in the ring already, as current");
+    expect(again.stderr).to.contain('is already in the ring; its state is "current"');
     await rm(file);
     const secret = "a secret of at least 32 bytes, not in code";
     await writeFile(join(folder, "secret"), `${secret}\n`, { mode: 0o600 });

@@ -61,7 +61,7 @@ export async function hasEnded(kit: Kit, pair: Pair, at: HttpClient = kit.http):
   const where = at === kit.replica ? " at the second replica" : "";
   const after = `${where} after a used token of its session was replayed`;
   return every([
-    refusesCaller(visited, `for an access token${after}`, "401 at the next request"),
+    refusesCaller(visited, `for an access token${after}`, "401 on the next request"),
     refusesCaller(renewed, `for a refresh token${after}`),
   ]);
 }

@@ -177,7 +177,11 @@ export const tokenChecks: readonly Check[] = [
       // Another rule checks a route that accepts callers without scopes and roles.
       if ((await kit.ask(probe, { token: kit.tokens.mint() })).ok) continue;
       const answer = await kit.ask(probe, { token: kit.tokens.mint({ claims: { grt } }) });
-      yield isDenied(answer, "for a token with scopes and roles only in grt", "a refusal: grt is not read");
+      yield isDenied(
+        answer,
+        "for a token with scopes and roles only in grt",
+        "a refusal, because grt grants no rights",
+      );
     }
     return notApplicable("neither the probe `scoped` nor `role` was given");
   }),

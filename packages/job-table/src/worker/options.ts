@@ -157,7 +157,8 @@ export function resolveWorkerOptions(given: WorkerOptions) {
 function handlersOf(given: Readonly<Record<string, JobHandler>>): ReadonlyMap<string, JobHandler> {
   const handlers = new Map<string, JobHandler>();
   for (const [task, handler] of Object.entries(given)) {
-    if (typeof handler !== "function") throw fault("handlers", `${JSON.stringify(task)} must be a function`);
+    if (typeof handler !== "function")
+      throw fault("handlers", `the handler of ${JSON.stringify(task)} must be a function`);
     handlers.set(task, (payload, job) => handler.call(given, payload, job));
   }
   if (handlers.size === 0)
