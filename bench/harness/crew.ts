@@ -32,10 +32,13 @@ const childFile = new URL("./child.ts", import.meta.url);
 /**
  * Starts one process for each case, and waits until each has proved that it does what its name says.
  *
+ * @param onOneCpu whether all processes run on the same CPU. Otherwise each would stay on the CPU on which it started, and
+ *   the CPUs of a shared machine differ in speed. False for work in the thread pool, which needs several
  * @throws Error that names the case whose proof fails
  */
-export async function startCrew(cases: readonly Case[]): Promise<Crew> {
+export async function startCrew(cases: readonly Case[], onOneCpu = false): Promise<Crew> {
   const processes = cases.map(startProcess);
+  if (onOneCpu) processes.forEach(pin);
   const stop = async (): Promise<void> => {
     await Promise.all(processes.map(end));
   };
@@ -51,19 +54,14 @@ export async function startCrew(cases: readonly Case[]): Promise<Crew> {
 }
 
 function startProcess({ module, setting = "" }: Case): ChildProcess {
-  const child = fork(childFile, [module.href, setting], {
+  return fork(childFile, [module.href, setting], {
     execArgv: nodeFlags,
     env: { ...process.env, NODE_ENV: "production" },
     stdio: ["ignore", "ignore", "inherit", "ipc"],
   });
-  pin(child);
-  return child;
 }
 
-/**
- * Pins a process to the last CPU, if the system has `taskset`. Otherwise each process would stay on the CPU on which it
- * started, and the CPUs of a shared machine differ in speed.
- */
+/** Pins a process to the last CPU, if the system has `taskset`. */
 function pin({ pid }: ChildProcess): void {
   const last = availableParallelism() - 1;
   if (pid !== undefined && last > 0) spawnSync("taskset", ["-acp", String(last), String(pid)]);

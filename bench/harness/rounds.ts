@@ -56,7 +56,7 @@ export async function measure(
   const lengths: number[] = [];
   let done = 0;
   for (let left = processes; left > 0; left--) {
-    await using crew = await startCrew(cases[0] === undefined ? [] : [cases[0], ...cases]);
+    await using crew = await startCrew(cases[0] === undefined ? [] : [cases[0], ...cases], true);
     const all: Slice[] = [];
     for (const member of crew.members) all.push(await prepare(member, effort));
     const [yardstick, ...slices] = all;

@@ -15,7 +15,7 @@ export async function measureOverSockets(
   rounds: number,
   requestsPerSlice = 2_000,
 ): Promise<Measured> {
-  await using crew = await startCrew(cases);
+  await using crew = await startCrew(cases, true);
   const targets: Target[] = [];
   for (const member of crew.members) {
     const { port, requests } = await member.listen();

@@ -506,7 +506,7 @@ describe("createWorker", function () {
   const fine = { handlers: { a: () => undefined } };
   const wrong: readonly (readonly [object, string])[] = [
     [{ handlers: {} }, "handlers: must contain at least one handler"],
-    [{ handlers: { a: 1 } }, 'handlers: "a" must be a function'],
+    [{ handlers: { a: 1 } }, 'handlers: the handler of "a" must be a function'],
     [{ handlers: undefined }, "handlers: is required"],
     [{ ...fine, table: {} }, "table: must be a job table"],
     [
