@@ -20,7 +20,10 @@ describe("lease-recovery", function () {
     expectHeld(built);
   });
 
-  for (const rule of [/while newer jobs arrive: all jobs start again/, /while newer jobs arrive: no newer job starts/]) {
+  for (const rule of [
+    /while newer jobs arrive: all jobs start again/,
+    /while newer jobs arrive: no newer job starts/,
+  ]) {
     it(`fails with broken-one-sweep, because it breaks "${rule.source}"`, () => {
       expectBroken(broken, rule);
     });
