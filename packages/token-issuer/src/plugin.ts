@@ -1,4 +1,4 @@
-import type { ReadinessCheck, TokenStore } from "@svc/context";
+import type { TokenStore } from "@svc/context";
 import type { RevocationCheck } from "@svc/jwt-auth";
 import { authOptions, type Signing } from "@svc/jwt-auth/plugin";
 import {
