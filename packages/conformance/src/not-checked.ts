@@ -12,7 +12,8 @@ export const notChecked: readonly NotChecked[] = [
   { rules: ["RDY-23"], reason: "not observable over HTTP: where a service stores its revocations" },
   {
     rules: ["RDY-14", "RDY-24", "RDY-25"],
-    reason: "needs a start while the key-set endpoint is down, and then a minute between unknown kids",
+    reason:
+      "needs a service that starts while its key-set endpoint is down, and a minute between two unknown kids",
   },
   { rules: ["RDY-20", "RDY-21"], reason: "needs a shutdown of the service under test" },
   {

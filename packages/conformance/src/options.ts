@@ -128,7 +128,7 @@ export const definition = {
     protected: optional(
       "request",
       "needs a verified caller, but no scope or role; if it is the same route as `scoped`, AUTH-14 is not checked",
-      { otherwise: "that of `scoped`", argument: "ROUTE" },
+      { otherwise: "the route of `scoped`", argument: "ROUTE" },
     ),
     scoped: optional("scoped", "needs all of `scopes`; if there is only one, AUTH-15 is not checked", {
       argument: '"ROUTE a,b"',
