@@ -89,7 +89,7 @@ type TableSet = Readonly<Record<string, UntypedTable>>;
 const ownSections = ["service", "logging", "plugins", "plugin"];
 
 const tableSet: Kind<TableSet> = {
-  expects: "an object of tables with keys, by names of letters, digits and _",
+  expects: "an object that maps names (letters, digits and _) to tables (objects with keys)",
   accepts: (value): value is TableSet =>
     typeof value === "object" &&
     value !== null &&

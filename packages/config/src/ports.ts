@@ -30,7 +30,7 @@ export const highestBasePort = 65_526;
  */
 export function ports(base: number): Ports {
   if (!Number.isSafeInteger(base) || base < 1 || base > highestBasePort) {
-    const message = `must be a whole number from 1 to ${highestBasePort}, so that ten ports fit; it is ${base}`;
+    const message = `must be a whole number from 1 to ${highestBasePort}, because it is the first of ten ports; it is ${base}`;
     throw new ConfigurationError("ports()", [{ key: "base", message }]);
   }
   const block = Object.entries(portOffsets).map(([use, offset]) => [use, base + offset]);

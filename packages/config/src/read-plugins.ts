@@ -50,7 +50,7 @@ function refuse(name: string, built: Built, { faults, fromEnvironment }: Reading
     if (planned !== undefined) return `${planned.remedy}; available plugins: ${list(built)}`;
     // A name from the environment may be a secret.
     const hidden = fromEnvironment.has("plugins.enabled") || isSecretText(name);
-    return `${hidden ? "a name that is not shown" : JSON.stringify(name)} ${unknown(name, built)}`;
+    return `${hidden ? "a name (not shown)" : JSON.stringify(name)} ${unknown(name, built)}`;
   });
 }
 

@@ -61,7 +61,7 @@ const corsTable = defineOptions("[service.cors]", {
   maxAgeSeconds: { key: "max_age", kind: k.withDefault(k.integer({ min: 0, max: 86_400 }), 600) },
 }).withCheck(({ origins, credentials }, name) => {
   if (!credentials || !origins.includes("*")) return [];
-  const message = `must not contain "*" while ${name("credentials")} is true, because any site could act for its visitors; list the origins`;
+  const message = `must not contain "*" while ${name("credentials")} is true, because then any site could send requests with the cookies of its visitors; list the origins`;
   return [fault("origins", message)];
 });
 

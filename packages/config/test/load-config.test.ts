@@ -157,7 +157,7 @@ describe("loadConfig()", () => {
 
   it("EDGE-5 rejects the CORS origin * with credentials", () => {
     expect(faultsOf('[service.cors]\norigins = ["*"]\ncredentials = true')).to.deep.equal([
-      'service.cors.origins: must not contain "*" while credentials is true, because any site could act for its visitors; ' +
+      'service.cors.origins: must not contain "*" while credentials is true, because then any site could send requests with the cookies of its visitors; ' +
         "list the origins",
     ]);
     const { service } = loadConfig({ text: `${named}[service.cors]\norigins = ["*"]`, env: {} });

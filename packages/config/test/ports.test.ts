@@ -24,7 +24,7 @@ describe("ports()", () => {
   for (const base of [0, -1, 65_527, 80.5, NaN]) {
     it(`PORT-1 rejects the base ${base}`, () => {
       expect(() => ports(base)).to.throw(
-        `must be a whole number from 1 to 65526, so that ten ports fit; it is ${base}`,
+        `must be a whole number from 1 to 65526, because it is the first of ten ports; it is ${base}`,
       );
     });
   }

@@ -189,7 +189,7 @@ export function createDatabase(given: DatabaseOptions): Database {
         );
       });
     } catch (error) {
-      const reason = error instanceof DeadlineError ? "in use at the deadline" : safeErrorText(error);
+      const reason = error instanceof DeadlineError ? "still in use at the deadline" : safeErrorText(error);
       logger?.warn({ database: name, reason, connections: guard.open.size }, "database connections were cut");
       for (const client of guard.open) cut(client);
     }

@@ -43,7 +43,7 @@ export function serverAccount(passwd = "/etc/passwd"): Account | undefined {
     if (row !== undefined) return { name: wanted, uid: Number(row[2]), gid: Number(row[3]) };
   }
   throw new Error(
-    `PostgreSQL does not run as root, and ${passwd} has neither the account postgres nor nobody`,
+    `PostgreSQL does not run as root, and ${passwd} has neither an account postgres nor an account nobody`,
   );
 }
 
@@ -64,7 +64,7 @@ function firstOpen(candidates: readonly string[]): string {
     }
   });
   if (found === undefined)
-    throw new Error(`no folder found that every account may enter; tried ${candidates.join(", ")}`);
+    throw new Error(`no folder is accessible to every account; tried ${candidates.join(", ")}`);
   return found;
 }
 

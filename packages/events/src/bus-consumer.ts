@@ -30,7 +30,7 @@ export function createBusConsumer(given: BusConsumerOptions): BusConsumer {
   const resolved = busConsumerOptions.resolve(given);
   const { bus, events, group, topics = events.topics, concurrency, retryMs } = resolved;
   if (topics.length === 0) {
-    const message = "must name a topic, because no type has a subscriber";
+    const message = "must name at least one topic, because no event type has a subscriber";
     throw optionError(namesOf(given, busConsumerOptions.subject), "topics", message);
   }
   const logger = safeLogger(resolved.logger);

@@ -92,7 +92,7 @@ export function writeEnvelope(event: NewEvent, source: string, maxBytes: number,
   const { type, data, id = mintRequestId(), key = null } = event;
   if (!isType(type)) {
     throw refused(
-      `type must be words of letters, digits, _ and -, separated by dots, with at most ${MAX_TYPE} characters`,
+      `type must consist of words of letters, digits, _ and -, separated by dots, with at most ${MAX_TYPE} characters`,
     );
   }
   if (!isRequestId(id)) throw refused("id must be 1 to 128 visible ASCII characters");
@@ -113,7 +113,7 @@ export function writeEnvelope(event: NewEvent, source: string, maxBytes: number,
   const body = bodyOf(envelope, json);
   const bytes = jsonBytes(body);
   if (bytes > maxBytes) {
-    const how = bytes === Buffer.byteLength(body) ? "" : " with its numbers written out";
+    const how = bytes === Buffer.byteLength(body) ? "" : " with its numbers written without exponents";
     throw refused(
       `the event has ${bytes} bytes as JSON${how}; at most ${maxBytes} are allowed (maxEventBytes)`,
     );

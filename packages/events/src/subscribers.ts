@@ -40,7 +40,8 @@ export function subscriptionsOf(given: object, names: Names): ReadonlyMap<string
   const faults: string[] = [];
   for (const [type, named] of Object.entries(given) as [string, unknown][]) {
     const shown = JSON.stringify(type.slice(0, 80));
-    if (!isType(type)) faults.push(`${shown} is not an event type such as expense.recorded`);
+    if (!isType(type))
+      faults.push(`${shown} is not an event type: use words of letters, digits, _ and -, separated by dots`);
     else if (named === undefined) continue;
     else if (!isRecord(named)) {
       faults.push(`${shown} must be an object of subscribers by name`);

@@ -91,7 +91,7 @@ describe("the bus on NATS JetStream", function () {
       const wrong = await rejection(
         busWith({ servers: `nats://somebody:wrong@127.0.0.1:${port}` }).publish(messages("t", 1)),
       );
-      expect(wrong.message).to.equal("NATS rejected the call: the user or the password is wrong");
+      expect(wrong.message).to.equal("NATS rejected the call: the user name or the password is wrong");
       await using plain = await startNats({ jetStream: false });
       const none = await rejection(busWith({ servers: plain.url }).publish(messages("t", 1)));
       expect(none.code).to.equal("ERR_SVC_EVENT_BUS_REFUSED");

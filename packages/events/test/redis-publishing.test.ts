@@ -59,7 +59,10 @@ describe("the bus on Redis Streams", function () {
       const topic = topicName("refused");
       const [good] = messages(topic, 1, { body: "{}" }) as [BusMessage];
       const wrong: [Partial<BusMessage>, RegExp][] = [
-        [{ topic: "two words" }, /its topic must be words of letters, digits, _ and -, .*"two words"/],
+        [
+          { topic: "two words" },
+          /its topic must consist of words of letters, digits, _ and -, .*"two words"/,
+        ],
         [{ topic: "a..b" }, /its topic/],
         [{ topic: "" }, /its topic/],
         [{ topic: "x".repeat(301) }, /at most 300 characters/],

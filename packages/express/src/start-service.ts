@@ -38,7 +38,7 @@ function explain(error: unknown): string {
   const { code, address, port } = error as NodeJS.ErrnoException & { address?: string; port?: number };
   if (code === "EADDRINUSE") return `port ${port} of ${address} is taken; set SVC_PORT to a free one`;
   if (code === "EACCES")
-    return `port ${port} of ${address} may not be used by this user; set SVC_PORT above 1023`;
+    return `port ${port} of ${address} is not permitted for this user; set SVC_PORT above 1023`;
   if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND")
     return `host ${address ?? (error as { hostname?: string }).hostname} is not an address of this machine; set host in [service]`;
   return error.stack ?? error.message;

@@ -306,7 +306,7 @@ client_authentication = "client_secret_post"\nauthorization_parameters = { promp
       [client("google", 'client_authentication = "none"')]:
         "plugin.auth.providers.google.client_authentication: must be one of",
       [client("google", 'directory = "common"')]:
-        "plugin.auth.providers.google.directory: is for the provider microsoft only",
+        "plugin.auth.providers.google.directory: applies only to the provider microsoft",
       [client("microsoft", "directories = []")]: "plugin.auth.providers.microsoft.directories: is empty",
       [client("Acme", places(provider))]: "plugin.auth.providers.Acme: must have a name of",
       [acme().replace("providers.acme", 'providers."a.b"')]:

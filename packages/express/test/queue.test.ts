@@ -184,8 +184,8 @@ describe("the plugin `queue`", function () {
     });
     const message = await service.start().catch(String);
     expect(message)
-      .to.match(/plugin\.queue\.name: names a table with another structure: .*task/)
-      .and.to.match(/plugin\.queue\.ticks_table: names a table with another structure: .*fire_at/);
+      .to.match(/plugin\.queue\.name: names a table with an unexpected structure: .*task/)
+      .and.to.match(/plugin\.queue\.ticks_table: names a table with an unexpected structure: .*fire_at/);
     expect(await service.stop()).to.equal(0);
   });
 
@@ -201,14 +201,14 @@ describe("the plugin `queue`", function () {
       expect(await service.stop()).to.equal(0);
       return String(message);
     };
-    const separate = "give each of them a separate table";
+    const separate = "use a separate table for each of them";
     expect(await refused('name = "one_table"\nticks_table = "one_table"')).to.match(
       new RegExp(
-        `\\(1 fault\\):\n  - plugin\\.queue\\.ticks_table: names the table of plugin\\.queue\\.name; ${separate}`,
+        `\\(1 fault\\):\n  - plugin\\.queue\\.ticks_table: names the same table as plugin\\.queue\\.name; ${separate}`,
       ),
     );
     expect(await refused('name = "shared_table"\n[plugin.events]\ninbox_table = "shared_table"')).to.contain(
-      `plugin.events.inbox_table: names the table of plugin.queue.name; ${separate}`,
+      `plugin.events.inbox_table: names the same table as plugin.queue.name; ${separate}`,
     );
   });
 

@@ -159,7 +159,7 @@ export function createJobTable(given: JobTableOptions): JobTable {
     async enqueueMany(jobs, options) {
       const tx = transactionOf(options);
       if (!Array.isArray(jobs) || jobs.length > MAX_ROWS)
-        throw refused(`jobs must be a list of at most ${MAX_ROWS}`);
+        throw refused(`jobs must be a list of at most ${MAX_ROWS} jobs`);
       if (jobs.length === 0) return [];
       const rows = jobs.map((job) => newRow(job, maxPayloadBytes));
       for (const row of rows) calls.queued(row);

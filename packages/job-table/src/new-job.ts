@@ -120,10 +120,11 @@ function jsonOf(payload: unknown, maxBytes: number): string {
   } catch (error) {
     throw refused("payload cannot be serialized as JSON", error);
   }
-  if (typeof text !== "string") throw refused(`payload cannot be serialized as JSON: a ${typeof payload}`);
+  if (typeof text !== "string")
+    throw refused(`payload cannot be serialized as JSON; its type is ${typeof payload}`);
   const bytes = jsonBytes(text);
   if (bytes > maxBytes) {
-    const how = bytes === Buffer.byteLength(text) ? "" : " with its numbers written out";
+    const how = bytes === Buffer.byteLength(text) ? "" : " with its numbers written without exponents";
     throw refused(
       `payload has ${bytes} bytes as JSON${how}; at most ${maxBytes} are allowed (maxPayloadBytes)`,
     );

@@ -80,6 +80,6 @@ function refuseHiddenPath(page: string, systemPaths: readonly string[]): void {
 // The worker would listen on the only connection and wait forever for another one.
 function refuseOnlyConnection(): never {
   const message =
-    "must be at least 2, because the listener of the job worker occupies one connection; otherwise set plugin.queue.listen to false";
+    "must be at least 2, because the listener of the job worker occupies one connection; raise it, or set plugin.queue.listen to false";
   throw new ConfigurationError("the service", [{ key: "plugin.database.max", message }]);
 }

@@ -76,7 +76,7 @@ describe("enqueue", function () {
     const payload = Array<number>(6500).fill(1e308);
     const refused = rejection(bench.table.enqueue({ task: "a", payload }));
     expect((await refused).message).to.match(
-      /^payload has 20\d{5} bytes as JSON with its numbers written out; at most 1048576 are allowed \(maxPayloadBytes\)$/,
+      /^payload has 20\d{5} bytes as JSON with its numbers written without exponents; at most 1048576 are allowed \(maxPayloadBytes\)$/,
     );
     await bench.table.enqueue({ task: "a", payload: payload.slice(0, 3000) });
     expect((await bench.table.claim(1))[0]?.payload).to.deep.equal(payload.slice(0, 3000));
@@ -245,7 +245,11 @@ describe("enqueue", function () {
     ["an id that is a number", { task: "a", id: 7 }, "id must be a string; it is 7"],
     ["a long id", { task: "a", id: "x".repeat(256) }, "id must have 1 to 255 characters"],
     ["half a surrogate pair in the id", { task: "a", id: "\ud83d" }, "id must not contain"],
-    ["a function as payload", { task: "a", payload: () => 1 }, "cannot be serialized as JSON: a function"],
+    [
+      "a function as payload",
+      { task: "a", payload: () => 1 },
+      "cannot be serialized as JSON; its type is function",
+    ],
     ["a circular payload", { task: "a", payload: circular }, "cannot be serialized as JSON"],
     ["a bigint as payload", { task: "a", payload: 1n }, "cannot be serialized as JSON"],
     ["NUL in the payload", { task: "a", payload: { text: "a\0b" } }, "contains NUL or an unpaired surrogate"],
@@ -309,7 +313,7 @@ describe("enqueue", function () {
     const error = await rejection(table.enqueueMany(Array.from({ length: 10_001 }, () => ({ task: "a" }))));
     expect(error).to.include({
       code: "ERR_SVC_JOB_ARGUMENT",
-      message: "jobs must be a list of at most 10000",
+      message: "jobs must be a list of at most 10000 jobs",
     });
   });
 

@@ -33,7 +33,7 @@ describe("a worker that stops", function () {
       ["pending", 0],
     ]);
     expect(await bench.pool.query("select 1"), "the pool is the caller's").to.have.property("rowCount", 1);
-    expect(() => working.worker.start()).to.throw("a worker that was stopped does not start again");
+    expect(() => working.worker.start()).to.throw("a stopped worker cannot start again");
   });
 
   it("JOB-11 aborts and releases running jobs at the end of drainSeconds", async () => {

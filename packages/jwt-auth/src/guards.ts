@@ -42,7 +42,7 @@ export function requireScopes(...scopes: readonly string[]): Middleware {
  * @throws ConfigurationError without a role, or for an empty role
  */
 export function requireRoles(...roles: readonly string[]): Middleware {
-  const wanted = checked("requireRoles()", "roles", roles, /\S/, "the name of a role");
+  const wanted = checked("requireRoles()", "roles", roles, /\S/, "a role name that is not blank");
   return describeGuard("roles", wanted, function requireRolesGuard(req, res, next) {
     const principal = principalIn(req);
     if (principal === undefined) next(unauthorized());
@@ -102,7 +102,7 @@ function checked(
 }
 
 function faultOf(names: readonly unknown[], pattern: RegExp, expected: string): string | undefined {
-  if (names.length === 0) return `needs at least one; use requireAuth() to accept any verified caller`;
+  if (names.length === 0) return "must not be empty; use requireAuth() to accept any verified caller";
   for (const [index, name] of names.entries()) {
     if (typeof name === "string" && pattern.test(name)) continue;
     if (Array.isArray(name)) return `argument ${index + 1} is a list; pass the names one by one`;

@@ -39,7 +39,7 @@ export function keyFault(key: KeyObject, algorithm: Algorithm): string | undefin
 function rsaFault({ modulusLength: bits = 0, publicExponent: exponent = 0n }: AsymmetricKeyDetails = {}):
   string | undefined {
   if (bits < MIN_RSA_BITS) return `an RSA key needs at least ${MIN_RSA_BITS} bits; this one has ${bits}`;
-  if (bits > MAX_RSA_BITS) return `an RSA key has at most ${MAX_RSA_BITS} bits; this one has ${bits}`;
+  if (bits > MAX_RSA_BITS) return `an RSA key may have at most ${MAX_RSA_BITS} bits; this one has ${bits}`;
   // With exponent 1 a message is its own signature, so any client can forge one; an even exponent has no private key.
   if (exponent >= 3n && exponent % 2n === 1n) return undefined;
   return "an RSA key needs an odd public exponent of at least 3";

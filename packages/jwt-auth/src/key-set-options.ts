@@ -68,7 +68,8 @@ function urlFault(url: URL | null, env: EnvironmentName): string | undefined {
   const { protocol, username, password } = url;
   if (protocol !== "https:" && protocol !== "http:")
     return `must begin with https://; it begins with ${protocol}`;
-  if (username !== "" || password !== "") return "must not contain a user or a password; key sets are public";
+  if (username !== "" || password !== "")
+    return "must not contain a user name or password; key sets are public";
   if (protocol === "https:" || env !== "prod") return undefined;
   return "must begin with https:// in prod, the default env: over plain http, anyone can inject a key";
 }

@@ -42,7 +42,7 @@ export function createPemSource(options: PemSourceOptions): KeySource {
     if (message === undefined) continue;
     const fitting = allAlgorithms.filter((each) => keyFault(key, each) === undefined);
     const remedy = fitting.length === 0 ? "use another key" : `the key fits ${fitting.join(", ")}`;
-    throw wrong(names, `does not fit: ${message}; ${remedy}`);
+    throw wrong(names, `does not fit the algorithms: ${message}; ${remedy}`);
   }
   return {
     generation: 0,

@@ -2,7 +2,10 @@ import { defineOptions, kinds as k, pickOptions, type ResolvedOptions } from "@s
 import { jwtAuthOptions } from "./options.ts";
 
 const verifying = jwtAuthOptions.keys;
-const claim = k.string({ pattern: /^[^\s]{1,128}$/, expects: "the name of a claim" });
+const claim = k.string({
+  pattern: /^[^\s]{1,128}$/,
+  expects: "the name of a claim, 1 to 128 characters without white space",
+});
 
 /** The options of `[plugin.auth]` for verifying tokens (AUTH-38). */
 export const authOptions = defineOptions("[plugin.auth]", {

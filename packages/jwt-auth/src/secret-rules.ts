@@ -17,7 +17,7 @@ export function secretFault(secret: string | Uint8Array, env: EnvironmentName): 
   if (what !== undefined)
     return `is ${what}, not a shared secret; use mode public_key or jwks for public keys`;
   if (env !== "prod" || bytes.length >= MIN_SECRET_BYTES) return undefined;
-  return `has ${bytes.length} bytes; in prod it needs at least ${MIN_SECRET_BYTES}, drawn at random`;
+  return `has ${bytes.length} bytes; in prod it needs at least ${MIN_SECRET_BYTES} random bytes`;
 }
 
 function keyKind(bytes: Buffer, text: string): string | undefined {

@@ -69,7 +69,7 @@ describe("guards", () => {
   it("reject missing names, a list, a request, and names that no token can contain", () => {
     const request = { method: "GET", headers: {} };
     const wrong: readonly (readonly [unknown[], RegExp])[] = [
-      [[], /needs at least one; use requireAuth\(\) to accept any verified caller/],
+      [[], /must not be empty; use requireAuth\(\) to accept any verified caller/],
       [[["a", "b"]], /argument 1 is a list; pass the names one by one/],
       [[request, {}, () => undefined], /argument 1 is an object; call the guard with names/],
       [["a", ""], /argument 2 must be .*; it is ""/],

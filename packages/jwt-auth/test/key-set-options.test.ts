@@ -40,7 +40,7 @@ describe("createKeySetSource() and its options", () => {
     }
     for (const userInfo of ["user:hush", "user", ":hush"]) {
       const message = faultOf({ url: `https://${userInfo}@issuer.test/jwks` });
-      expect(message).to.include("must not contain a user or a password").and.not.to.include("hush");
+      expect(message).to.include("must not contain a user name or password").and.not.to.include("hush");
     }
   });
 

@@ -53,7 +53,7 @@ describe("createSecretSource", () => {
     expect(createSecretSource({ secret: "ü".repeat(16), env: "prod" })).to.have.property("find");
     expect(createSecretSource({ secret: new Uint8Array(32).fill(7) })).to.have.property("find");
     for (const secret of ["x".repeat(31), "ü".repeat(15), new Uint8Array(31).fill(7)]) {
-      expect(refused({ secret, env: "prod" })).to.contain("at least 32, drawn at random");
+      expect(refused({ secret, env: "prod" })).to.contain("at least 32 random bytes");
       expect(refused({ secret })).to.contain("in prod");
       for (const env of ["local", "dev", "staging"] as const) {
         expect(createSecretSource({ secret, env })).to.have.property("find");

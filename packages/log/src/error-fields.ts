@@ -59,7 +59,7 @@ function stackWithCauses(error: ErrorLike, depth: number): string {
   if (isErrorLike(error.cause)) text += `\ncaused by: ${stackWithCauses(error.cause, depth - 1)}`;
   if (Array.isArray(error.errors)) {
     for (const each of error.errors.slice(0, 5)) {
-      if (isErrorLike(each)) text += `\none of them: ${stackWithCauses(each, 0)}`;
+      if (isErrorLike(each)) text += `\none of its errors: ${stackWithCauses(each, 0)}`;
     }
   }
   return text;

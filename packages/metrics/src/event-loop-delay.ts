@@ -38,7 +38,7 @@ export function registerEventLoopDelay(registry: Registry): () => void {
     const first = gauges.length === 0;
     const gauge = new Gauge({
       name: `nodejs_eventloop_lag_${figure}_seconds`,
-      help: `Delay of the event loop beyond its timer since the last scrape, ${figure}, in seconds.`,
+      help: `Event loop delay since the last scrape, ${figure}, in seconds.`,
       registers: [registry],
       // The registry collects in the order of registration, so the first gauge reads all statistics and then resets the
       // monitor.

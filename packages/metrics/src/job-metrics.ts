@@ -95,7 +95,7 @@ export function jobMetrics(options: JobMetricsOptions): (event: JobEvent) => voi
   });
   const faults = new Counter({
     name: "queue_faults_total",
-    help: "Failed operations of the worker on the table.",
+    help: "Failed operations of the worker on the job table.",
     registers,
   });
   const taken = addMetrics(own, registry);

@@ -40,7 +40,7 @@ export const metricsOptions = defineOptions("metrics()", {
 }).withCheck(({ registry }) => {
   // A registry with the OpenMetrics format would send it even to clients that ask for plain text.
   if (!String(registry?.contentType).startsWith("application/openmetrics-text")) return [];
-  const message = "must have the plain text format; clients that accept OpenMetrics get it anyway";
+  const message = "must use the plain text format; clients that accept OpenMetrics still receive OpenMetrics";
   return [fault("registry", message)];
 });
 

@@ -78,7 +78,7 @@ function heapSpaces(registry: Registry): void {
   for (const [what, member] of Object.entries(sizes)) {
     new Gauge({
       name: `nodejs_heap_space_size_${what}_bytes`,
-      help: `Heap spaces, ${what}, in bytes.`,
+      help: `Size of each heap space (${what}), in bytes.`,
       labelNames: ["space"],
       registers: [registry],
       collect() {

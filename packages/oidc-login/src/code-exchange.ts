@@ -106,7 +106,7 @@ async function tokenAnswer(
  * verifier or the secret.
  */
 export function errorCode(value: string): string {
-  return /^(?=.{1,48}$)[a-z]+(?:_[a-z]+)*$/.test(value) ? value : "an unreadable error";
+  return /^(?=.{1,48}$)[a-z]+(?:_[a-z]+)*$/.test(value) ? value : "an invalid error code";
 }
 
 function loginErrorOf(error: unknown): LoginError {

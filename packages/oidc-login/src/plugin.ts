@@ -102,8 +102,8 @@ function sayingWhereSecretsAre({ options: settings, nameOf }: Context, make: () 
     if (!(error instanceof ConfigurationError) || cookieSecretsOf(settings).length > 0) throw error;
     const secretKey = nameOf("cookieSecret");
     const message =
-      "is required by plugin.auth.providers: at least 32 bytes, drawn at random, the same in every replica, " +
-      'usually a reference such as ${COOKIE_SECRET}; it can be left out with mode = "secret"';
+      "is required by plugin.auth.providers: set it to at least 32 random bytes, the same in every replica, " +
+      'usually with a reference such as ${COOKIE_SECRET}; it is optional with mode = "secret"';
     const others = error.faults.filter(({ key }) => key !== secretKey);
     throw new ConfigurationError("the service", [{ key: secretKey, message }, ...others]);
   }

@@ -45,7 +45,7 @@ export function resolveProvider(
   const algorithms = named(at, () => asymmetric(read.algorithms));
   for (const key of ["directory", "directories"] as const) {
     if (read[key] !== undefined && known?.kind !== "microsoft")
-      faults.push({ key: at(key), message: "is for the provider microsoft only" });
+      faults.push({ key: at(key), message: "applies only to the provider microsoft" });
   }
   const nearest = nearestName(name, BUILT_IN);
   const meant = nearest === undefined ? "" : `; did you mean ${nearest}?`;
@@ -112,7 +112,7 @@ function addressFault(address: string, env: EnvironmentName): string | undefined
   const url = URL.parse(address);
   if (url === null || (url.protocol !== "https:" && url.protocol !== "http:"))
     return "must be a URL that begins with https://";
-  if (url.username !== "" || url.password !== "") return "must not contain a user or a password";
+  if (url.username !== "" || url.password !== "") return "must not contain a user name or password";
   if (url.hash !== "") return "must have no fragment";
   if (url.protocol === "http:" && (env === "prod" || env === "staging"))
     return `must begin with https:// in ${env}: over plain http, anyone can read and change the traffic`;

@@ -75,7 +75,7 @@ function secretsFault(secrets: readonly string[]): string | undefined {
     const { length } = Buffer.from(each);
     const which = secrets.length === 1 ? "" : ` in the ${index === 0 ? "first" : "second"} entry`;
     if (length < FEWEST_SECRET_BYTES)
-      return `has ${length} bytes${which}; it needs at least ${FEWEST_SECRET_BYTES}, drawn at random`;
+      return `has ${length} bytes${which}; it needs at least ${FEWEST_SECRET_BYTES} random bytes`;
     try {
       createSecretSource({ secret: each });
     } catch (error) {

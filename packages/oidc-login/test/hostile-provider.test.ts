@@ -300,7 +300,7 @@ describe("a hostile provider", () => {
     expect(JSON.stringify(service.lines)).not.to.contain("forged");
     // Search by message, because the record that reports the keys may follow the refusal.
     const refused = service.lines.findLast((each) => each.message === "sign-in refused");
-    expect(refused?.fields).to.include({ at: "an unreadable error" });
+    expect(refused?.fields).to.include({ at: "an invalid error code" });
   });
 });
 

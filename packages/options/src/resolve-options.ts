@@ -70,7 +70,9 @@ function take(source: object, name: string, kind: Kind<unknown>): { value: unkno
     if (value !== undefined && kind.accepts(value)) return { value };
   } catch (error) {
     // A getter threw; its message may contain a secret, so only the error's name is shown.
-    return { fault: `cannot be read: ${error instanceof Error ? error.name : "it throws"}` };
+    return {
+      fault: `cannot be read: ${error instanceof Error ? error.name : "its getter threw a value that is not an Error"}`,
+    };
   }
   if (value !== undefined) return { fault: wrongValue(kind, value) };
   return isOptional(kind) ? { value: kind.fallback } : { fault: `is required and must be ${kind.expects}` };

@@ -158,7 +158,7 @@ function noteOncePerSecond(logger: Logger | undefined): Note {
     const fields = { code, http_status: status, suppressed };
     last = now;
     suppressed = 0;
-    orUndefined(() => logger.debug(fields, "refused a request before any middleware saw it"));
+    orUndefined(() => logger.debug(fields, "refused a request before any middleware ran"));
   };
 }
 

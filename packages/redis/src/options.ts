@@ -179,7 +179,8 @@ export function faultsOfServer(
     return [fault("url", `is required unless ${others} is set`)];
   }
   if (url !== undefined && !k.isServerUrl(url, /^\/?\d{0,5}$/)) {
-    const hint = "percent-encode the user and password, and put only a database number after the address";
+    const hint =
+      "percent-encode the user name and password, and put only a database number after the address";
     return [fault("url", `is not a valid Redis URL (the value is not shown); ${hint}`)];
   }
   const fixed = Object.keys(connection ?? {}).filter((key) => FIXED.some((each) => each === key));

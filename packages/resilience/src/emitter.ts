@@ -35,7 +35,9 @@ export function createEmitter<E>(
   function on(added: (event: E) => void): () => void {
     if (typeof added !== "function") throw new OptionError("createEmitter(): listener must be a function");
     if (listeners.length >= LISTENERS_AT_MOST) {
-      throw new OptionError(`createEmitter(): at most ${LISTENERS_AT_MOST} listeners; remove unused ones`);
+      throw new OptionError(
+        `createEmitter(): at most ${LISTENERS_AT_MOST} listeners are allowed; remove unused ones`,
+      );
     }
     const entry = (event: E): unknown => added(event);
     // Replace the list, so that a change during an event affects only later events.

@@ -39,7 +39,7 @@ export function checkMembers(what: string, given: unknown, known: readonly strin
   const unknown = Object.keys(given).find((key) => !known.includes(key));
   if (unknown !== undefined) {
     throw refused(
-      `${what} has no member ${JSON.stringify(unknown.slice(0, 80))}; expected one of ${known.join(", ")}`,
+      `unknown member ${JSON.stringify(unknown.slice(0, 80))} in ${what}; expected one of ${known.join(", ")}`,
     );
   }
 }
@@ -47,7 +47,8 @@ export function checkMembers(what: string, given: unknown, known: readonly strin
 /** Returns the tenant as PostgreSQL would write it. @throws RollupError `ERR_SVC_ROLLUP_ARGUMENT` */
 export function tenantOf(definition: Definition, given: unknown): string | null {
   if (given === null) return null;
-  if (definition.tenant === undefined) throw refused("tenant must be null: the rows belong to no tenant");
+  if (definition.tenant === undefined)
+    throw refused("tenant must be null, because the rollup has no tenant column");
   const { tenantType } = definition;
   const bits = BITS[tenantType];
   if (bits !== undefined) {
@@ -100,7 +101,7 @@ export function monthsOf(given: LocalDates, { bounded }: { readonly bounded: boo
   if (from > to) throw refused(`from must not be after to; ${from} is after ${to}`);
   const count = monthNumber(to) - monthNumber(from) + 1;
   if (bounded && count > MAX_MONTHS)
-    throw refused(`a range has at most ${MAX_MONTHS} months; this one has ${count}`);
+    throw refused(`a range may have at most ${MAX_MONTHS} months; this one has ${count}`);
   return [`${from.slice(0, 7)}-01`, `${to.slice(0, 7)}-01`];
 }
 

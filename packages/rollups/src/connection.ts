@@ -74,7 +74,7 @@ function checkConnection(subject: string, tx: unknown): asserts tx is Queryable 
   if (isConnection && !isPool(tx as Database)) return;
   throw new RollupError(
     "ERR_SVC_ROLLUP_TRANSACTION",
-    `${subject} needs the connection of an open transaction, for example from withTransaction(); statements sent over a pool share no transaction`,
+    `${subject} needs the connection of an open transaction, for example from withTransaction(); a pool may run each statement on a different connection`,
   );
 }
 
@@ -88,6 +88,6 @@ export function checkReadCommitted<T extends { readonly isolation: string }>(
   if (answer?.isolation === "read committed") return;
   throw new RollupError(
     "ERR_SVC_ROLLUP_TRANSACTION",
-    `the transaction must be READ COMMITTED; it is ${String(answer?.isolation).toUpperCase()} and would add up rows as they were before the lock`,
+    `the transaction must be READ COMMITTED; it is ${String(answer?.isolation).toUpperCase()} and would miss rows committed while it waited for the lock`,
   );
 }

@@ -91,7 +91,7 @@ on conflict (rollup, tenant, month) do update set generation = kept.generation +
 
   async function lockOne(tx: Queryable, moment: Moment, mode: "refresh" | "queue"): Promise<Bucket> {
     const [bucket] = await refresher.lock(tx, [moment], mode);
-    if (bucket === undefined) throw refused("at is outside the supported dates");
+    if (bucket === undefined) throw refused("at must be within the supported range of dates");
     return bucket;
   }
 
@@ -125,7 +125,7 @@ on conflict (rollup, tenant, month) do update set generation = kept.generation +
 
   return {
     async enqueue(jobs: RefreshQueue, moment: Moment, options: EnqueueOptions = {}) {
-      checkMembers("enqueueRefresh()", moment, ["tenant", "at"]);
+      checkMembers("the second argument of enqueueRefresh()", moment, ["tenant", "at"]);
       checkMembers("the options of enqueueRefresh()", options, ["tx"]);
       const { tx } = options;
       const payload = { tenant: tenantOf(definition, moment.tenant), at: instantOf(moment.at) };

@@ -94,7 +94,12 @@ export const rollupOptions = defineOptions(SUBJECT, {
    */
   tenantSetting: {
     kind: k.withDefault(
-      nullOr(k.string({ pattern: /^[a-z_]\w*(?:\.[a-z_]\w*)+$/i, expects: "a name such as svc.tenant" })),
+      nullOr(
+        k.string({
+          pattern: /^[a-z_]\w*(?:\.[a-z_]\w*)+$/i,
+          expects: "names joined by dots, such as svc.tenant",
+        }),
+      ),
       "svc.tenant",
     ),
   },

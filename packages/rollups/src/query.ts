@@ -36,7 +36,7 @@ export async function queryTotals(
   givenTenant: unknown,
   given: RollupQuery,
 ): Promise<Total[]> {
-  checkMembers("query()", given, ["from", "to", "by", "measures"]);
+  checkMembers("the last argument of query()", given, ["from", "to", "by", "measures"]);
   const tenant = tenantOf(definition, givenTenant);
   const months = monthsOf(given, { bounded: false });
   const text = totalsSql(definition, tenant !== null, given);
@@ -106,6 +106,6 @@ function chosen(
     throw refused(`${key} contains ${shown}, which is unknown; expected one of ${known.join(", ")}`);
   }
   if (new Set(given).size < given.length) throw refused(`${key} contains a name twice`);
-  if (key === "measures" && given.length === 0) throw refused("measures must name at least one");
+  if (key === "measures" && given.length === 0) throw refused("measures must name at least one measure");
   return given;
 }

@@ -24,7 +24,7 @@ export async function rebuildRange(
   refresher: Refresher,
   given: TenantDates,
 ): Promise<Rebuilt> {
-  checkMembers("rebuild()", given, ["tenant", "from", "to"]);
+  checkMembers("the last argument of rebuild()", given, ["tenant", "from", "to"]);
   const tenant = tenantOf(definition, given.tenant);
   const months = eachMonth(monthsOf(given, { bounded: true }));
   let [written, removed] = [0, 0];

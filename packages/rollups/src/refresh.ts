@@ -46,7 +46,7 @@ export function createRefresher(definition: Definition): Refresher {
 
   async function lock(tx: Queryable, moments: readonly Moment[], mode: LockMode): Promise<Bucket[]> {
     if (!Array.isArray(moments) || moments.length > MAX_MOMENTS) {
-      throw refused(`the moments must be a list of at most ${MAX_MOMENTS}`);
+      throw refused(`the moments must be a list of at most ${MAX_MOMENTS} moments`);
     }
     const checked = moments.map((moment) => {
       checkMembers("a moment", moment, ["tenant", "at"]);

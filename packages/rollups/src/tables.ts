@@ -31,7 +31,7 @@ export async function checkSource(db: Queryable, definition: Definition): Promis
   if (found.time === null) throw schema(`the source has no column ${givenSource}.${givenTime}`);
   if (found.time !== "timestamp with time zone") {
     throw schema(
-      `${givenSource}.${givenTime} must be timestamptz, or its rows have no month; it is ${found.time}`,
+      `${givenSource}.${givenTime} must be timestamptz, so that each row belongs to one month; it is ${found.time}`,
     );
   }
   if (!found.tenant) throw schema(`the source has no column ${givenSource}.${givenTenant ?? ""}`);
@@ -51,7 +51,7 @@ async function probe(db: Queryable, definition: Definition): Promise<void> {
     if (!(error instanceof Error) || !WRONG_SQL.test(sqlStateOf(error) ?? "")) throw error;
     // Keep the first line: for unclosed SQL the message quotes the rest of the statement, which is internal.
     const [first = ""] = error.message.split("\n");
-    throw schema(`the source cannot be added up as defined: ${first}`, { cause: error });
+    throw schema(`the source cannot be aggregated as defined: ${first}`, { cause: error });
   }
 }
 

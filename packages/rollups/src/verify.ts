@@ -39,7 +39,7 @@ export async function verifyRange(
   definition: Definition,
   given: TenantDates,
 ): Promise<Verified> {
-  checkMembers("verify()", given, ["tenant", "from", "to"]);
+  checkMembers("the last argument of verify()", given, ["tenant", "from", "to"]);
   const tenant = tenantOf(definition, given.tenant);
   const months = monthsOf(given, { bounded: true });
   const work = (tx: Queryable): Promise<Verified> => compare(tx, definition, tenant, months);

@@ -181,7 +181,7 @@ function checkFields(given: object, addFault: (field: string, message: string) =
     addFault("", "must have either cron or everySeconds");
   }
   if (zone !== undefined && cron === undefined)
-    addFault("zone", "applies only to cron; intervals have no zone");
+    addFault("zone", "applies only to cron; intervals have no time zone");
 }
 
 function timesOf(
@@ -203,7 +203,10 @@ function timesOf(
     return cronTimes(fields, zoneOf(zone));
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    addFault("zone", `${JSON.stringify(zone.slice(0, 64))} is not a time zone such as Europe/Berlin`);
+    addFault(
+      "zone",
+      `${JSON.stringify(zone.slice(0, 64))} is not a known time zone; use a name such as Europe/Berlin`,
+    );
     return undefined;
   }
 }

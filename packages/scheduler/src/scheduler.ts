@@ -170,8 +170,7 @@ export function createScheduler(given: SchedulerOptions): Scheduler {
 
   const scheduler: Scheduler = {
     start() {
-      if (stopping !== undefined)
-        throw new Error("a scheduler that was stopped does not start again: make another one");
+      if (stopping !== undefined) throw new Error("a stopped scheduler cannot start again: create a new one");
       watching ??= withoutContext(watch);
     },
     stop() {

@@ -111,7 +111,7 @@ describe("a scheduler with faults", function () {
     const [line] = logger.lines;
     expect(line).to.deep.include({ level: "info", message: "a tick was queued" });
     expect(line?.fields).to.include({ schedule: "hourly", task: "a" });
-    expect((await rejection(() => scheduler.start())).message).to.include("does not start again");
+    expect((await rejection(() => scheduler.start())).message).to.include("cannot start again");
   });
 
   it("loses no tick when the server closes all connections", async () => {

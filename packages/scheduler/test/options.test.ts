@@ -63,7 +63,10 @@ describe("createScheduler()", () => {
     [{ task: "a", everySeconds: 0 }, "schedules.it.everySeconds: must be a whole number from 1"],
     [{ task: "a", everySeconds: 0.5 }, "schedules.it.everySeconds: must be a whole number from 1"],
     [{ task: "a", everySeconds: 5, zone: "UTC" }, "schedules.it.zone: applies only to cron"],
-    [{ task: "a", cron: "@daily", zone: "Mars/Base" }, 'schedules.it.zone: "Mars/Base" is not a time zone'],
+    [
+      { task: "a", cron: "@daily", zone: "Mars/Base" },
+      'schedules.it.zone: "Mars/Base" is not a known time zone',
+    ],
     [{ task: "a", cron: "@daily", payload: [] }, "schedules.it.payload: must be an object"],
     [{ task: "a", cron: "@daily", payload: new Map([["a", 1]]) }, "schedules.it.payload: must be an object"],
     [{ task: "a", cron: "@daily", payload: { a: 1n } }, "schedules.it: payload cannot be serialized as JSON"],

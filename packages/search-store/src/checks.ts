@@ -29,7 +29,7 @@ export function checkDocumentId(documentId: unknown): asserts documentId is stri
 /** @throws SearchError `ERR_SVC_SEARCH_ARGUMENT`; the message names `what` but does not contain the text */
 export function checkContent(content: unknown, what: string): asserts content is string {
   if (typeof content !== "string" || content.trim() === "") {
-    throw refused(`${what} must have a content that is a non-empty string`);
+    throw refused(`the content of ${what} must be a non-empty string`);
   }
   const fault = faultOf(content, MAX_CONTENT_BYTES);
   if (fault !== undefined) throw refused(`the content of ${what} ${fault}`);
@@ -49,7 +49,7 @@ export function checkMembers(given: unknown, what: string, known: readonly strin
   for (const key of Object.keys(given)) {
     if (known.includes(key)) continue;
     throw refused(
-      `${what} has no member ${JSON.stringify(key.slice(0, 40))}; expected one of ${known.join(", ")}`,
+      `unknown member ${JSON.stringify(key.slice(0, 40))} in ${what}; expected one of ${known.join(", ")}`,
     );
   }
 }

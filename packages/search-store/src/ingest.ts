@@ -158,7 +158,7 @@ async function keptHashes(
 /** @throws SearchError `ERR_SVC_SEARCH_ARGUMENT` */
 export function checkIngestOptions(options: unknown): void {
   if (options === undefined) return;
-  checkMembers(options, "the options of an ingest", ["signal"]);
+  checkMembers(options, "the ingest options", ["signal"]);
   const { signal } = options as IngestOptions;
   if (signal !== undefined && !(signal instanceof AbortSignal))
     throw refused("signal must be an AbortSignal");

@@ -33,12 +33,20 @@ const rowSecurityOptions = defineOptions("createSearchStore() rowSecurity", {
   /** Setting that holds the tenant of a transaction. Default: `svc.tenant`. */
   setting: {
     kind: k.withDefault(
-      k.string({ pattern: SETTING, expects: "a lower-case name such as svc.tenant" }),
+      k.string({ pattern: SETTING, expects: "two lower-case names joined by a dot, such as svc.tenant" }),
       "svc.tenant",
     ),
   },
   /** Name of the policy. Default: `svc_tenant`. */
-  policy: { kind: k.withDefault(k.string({ pattern: NAME, expects: "a lower-case name" }), "svc_tenant") },
+  policy: {
+    kind: k.withDefault(
+      k.string({
+        pattern: NAME,
+        expects: "1 to 63 lower-case letters, digits and _, not beginning with a digit",
+      }),
+      "svc_tenant",
+    ),
+  },
 });
 
 /** Settings of row security. */

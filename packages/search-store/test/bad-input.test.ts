@@ -161,7 +161,7 @@ describe("a search store", () => {
       );
     }
     expect((await failureOf(store.list("t", wrong({ offset: 5 })))).message).to.contain(
-      'has no member "offset"',
+      'unknown member "offset"',
     );
   });
 

@@ -53,17 +53,17 @@ const REFUSED: readonly (readonly [title: string, filter: unknown, says: RegExp]
   [
     "too many conditions",
     Object.fromEntries(Array.from({ length: 101 }, (_, n) => [`k${n}`, 1])),
-    /^filter\.k100 exceeds 100 conditions/,
+    /^filter\.k100 exceeds the limit of 100 conditions/,
   ],
   [
     "too many empty conditions",
     { or: Array.from({ length: 101 }, () => ({})) },
-    /^filter\.or exceeds 100 conditions/,
+    /^filter\.or exceeds the limit of 100 conditions/,
   ],
   [
     "too many listed values",
     { a: { in: Array(600).fill(1) }, b: { in: Array(401).fill(1) } },
-    /^filter\.b\.in exceeds 1000 listed/,
+    /^filter\.b\.in exceeds the limit of 1000 listed/,
   ],
 ];
 

@@ -41,7 +41,7 @@ export async function lend(pool: Connectable): Promise<PooledConnection> {
   }
   const connection = await pool.connect();
   if (typeof connection?.query !== "function" || typeof connection.release !== "function") {
-    throw new OptionError("connect() must lend a connection with query() and release()");
+    throw new OptionError("connect() must return a connection with query() and release()");
   }
   hear(original(connection));
   return connection;

@@ -153,7 +153,7 @@ async function inspect(
   if (found.others.length > 0) {
     const faults = found.others.map(
       (each) =>
-        `the policy ${each} would show more rows: drop the policy, make it restrictive, or limit it to one role`,
+        `the policy ${each} could show rows of other tenants: drop the policy, make it restrictive, or limit it to one role`,
     );
     throw new SchemaError(name, faults);
   }

@@ -175,7 +175,7 @@ describe("row security", () => {
       [{ table: "wide", column: "tenant" }, "wide.tenant is missing"],
       [{ table: "wide", column: "size" }, "wide.size must be one of text, character varying, uuid"],
       [{ table: "loose" }, "loose.tenant_id has a collation that is not deterministic"],
-      [{ table: "wide" }, "the policy all_of_it would show more rows"],
+      [{ table: "wide" }, "the policy all_of_it could show rows of other tenants"],
     ] as const) {
       const error = await failure(enableRowSecurity(pool, options));
       expect(error).to.be.instanceOf(SchemaError).with.property("code", "ERR_SVC_SCHEMA");

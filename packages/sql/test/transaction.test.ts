@@ -120,7 +120,7 @@ describe("withTransaction", () => {
     it("rejects when connect() returns something other than a connection", async () => {
       const fake = { connect: () => Promise.resolve(undefined as never) };
       expect((await failure(withTransaction(fake, () => 1))).message).to.equal(
-        "connect() must lend a connection with query() and release()",
+        "connect() must return a connection with query() and release()",
       );
     });
 

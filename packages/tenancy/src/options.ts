@@ -118,7 +118,7 @@ export const tenancyOptions = defineOptions("tenancy()", {
 }).withCheck(({ baseDomain, sources }, name) => {
   if (baseDomain !== "" || !sources.includes("subdomain")) return [];
   const message =
-    `is required, because subdomain is one of ${name("sources")}, as it is by default: ` +
+    `is required while ${name("sources")} contains subdomain, which it does by default: ` +
     'set it to the domain whose subdomains are tenants, or leave subdomain out: sources: ["token"]';
   return [fault("baseDomain", message)];
 });

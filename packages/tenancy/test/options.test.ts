@@ -20,11 +20,11 @@ describe("tenancy() with options", () => {
   it("rejects the default sources without a base domain, and says that subdomain is a default (TEN-2, TEN-21)", () => {
     for (const options of [undefined, {}, { baseDomain: "" }, { baseDomain: undefined }]) {
       expect(refused(options)).to.include(
-        "baseDomain: is required, because subdomain is one of sources, as it is by default",
+        "baseDomain: is required while sources contains subdomain, which it does by default",
       );
     }
     expect(refused({ sources: ["path", "subdomain"] })).to.include(
-      "because subdomain is one of sources, as it is by default: set it",
+      "while sources contains subdomain, which it does by default: set it",
     );
   });
 

@@ -21,12 +21,12 @@ const commandLine = defineCommandLine({
   code: "ERR_SVC_KEYS_USAGE",
   about: "Manages the signing keys of a token issuer in a file.",
   commands: {
-    init: { meaning: "creates the file with a first key, which signs at once" },
+    init: { meaning: "creates the file with a first key that signs immediately" },
     add: { meaning: "announces another key, which does not sign yet" },
     list: { meaning: "shows the keys, and when each may be promoted or retired" },
     promote: {
       operands: ["[KID]"],
-      meaning: "makes the announced key sign; the previous key only verifies",
+      meaning: "makes the announced key sign; the previous key then only verifies",
     },
     retire: {
       operands: ["KID"],
@@ -67,14 +67,14 @@ const commandLine = defineCommandLine({
       value: "N",
       read: seconds(1),
       default: contractLifetimes.accessSeconds,
-      meaning: "how long access tokens live",
+      meaning: "lifetime of access tokens",
     },
     refreshSeconds: {
       of: ["init"],
       value: "N",
       read: seconds(1),
       default: contractLifetimes.refreshSeconds,
-      meaning: "how long refresh tokens live",
+      meaning: "lifetime of refresh tokens",
     },
     leewaySeconds: {
       of: ["init"],
@@ -86,7 +86,7 @@ const commandLine = defineCommandLine({
     force: { of: ["promote"], meaning: "promotes the key even if it was added less than 120 s ago" },
     now: {
       of: ["retire"],
-      meaning: "even if the key has valid tokens or is the current key (the announced key then signs)",
+      meaning: "retires even a key with valid tokens, or the current key (the announced key then signs)",
     },
     due: { of: ["retire"] },
     json: { meaning: "prints JSON" },

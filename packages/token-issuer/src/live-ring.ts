@@ -34,8 +34,7 @@ export function liveRing(
   }
   const only = verifying.size === 1 ? verifying.values().next().value : undefined;
   const current = currentOf(document);
-  if (current.signing === undefined)
-    throw new Error("the checked ring has a current key without its private half");
+  if (current.signing === undefined) throw new Error("the current key of the key ring has no private half");
   const last = before?.signer;
   const same = last?.kid === current.kid && last.algorithm === current.algorithm;
   const signer = same ? last : createSigner(current.kid, current.algorithm, current.signing);

@@ -34,7 +34,7 @@ export const contractLifetimes: Lifetimes = Object.freeze({
 /** Returns the key that signs. A ring has exactly one. */
 export function currentOf(document: RingDocument): RingKey {
   const current = document.keys.find((key) => key.state === "current");
-  if (current === undefined) throw new Error("the checked ring has no current key");
+  if (current === undefined) throw new Error("the key ring has no current key");
   return current;
 }
 

@@ -67,7 +67,8 @@ function readKey(entry: unknown, where: string, env: EnvironmentName): RingKey {
   const kid = value["kid"];
   if (!isAlgorithm(algorithm)) throw broken(`${where}.alg must be one of ${algorithms.join(", ")}`);
   if (!isState(state)) throw broken(`${where}.state must be one of ${states.join(", ")}`);
-  if (typeof kid !== "string" || !/^[\w-]{43}$/.test(kid)) throw broken(`${where}.kid must be a thumbprint`);
+  if (typeof kid !== "string" || !/^[\w-]{43}$/.test(kid))
+    throw broken(`${where}.kid must be an RFC 7638 thumbprint`);
   const dates = {
     publishedAt: date(value["published_at"], `${where}.published_at`),
     promotedAt: optionalDate(value["promoted_at"], `${where}.promoted_at`),

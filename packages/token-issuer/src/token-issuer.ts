@@ -97,7 +97,7 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
     const session = { ...read, signedInAt, family: drawFamily() };
     if (isOver(session, nowSeconds)) {
       throw new IssueError(
-        "issuePair(): authTime is so long ago that sessionLifetimeDays has ended the session",
+        "issuePair(): authTime is longer ago than sessionLifetimeDays, so the session has already ended",
       );
     }
     const pair = await sign(keys.signer(), pairClaims(session, settings, nowSeconds));

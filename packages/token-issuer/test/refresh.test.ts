@@ -162,7 +162,7 @@ describe("refresh()", () => {
       .issuePair({ ...ada, authTime: clock() / 1000 - DAY })
       .catch((reason: unknown) => reason);
     expect(error).to.be.instanceOf(IssueError);
-    expect(String(error)).to.include("sessionLifetimeDays has ended the session");
+    expect(String(error)).to.include("authTime is longer ago than sessionLifetimeDays");
   });
 
   it("never ends a refreshed session without sessionLifetimeDays (REF-15)", async () => {

@@ -65,7 +65,7 @@ export function createMemoryTokenStore(options?: MemoryTokenStoreOptions): Memor
     (suppressed) =>
       logger?.warn(
         { entries: size(), maxEntries, suppressed },
-        "the in-memory token store is full: refreshes, and later sign-outs too, fail until entries expire",
+        "the in-memory token store is full: refreshes fail, and sign-outs may fail later, until entries expire",
       ),
     { now },
   );

@@ -26,7 +26,9 @@ function whyNoTopic(name: unknown): string | undefined {
   if (typeof name !== "string" || name === "") return "must be a non-empty string";
   if (name.length > TOPIC_LENGTH)
     return `must have at most ${TOPIC_LENGTH} characters; it has ${name.length}`;
-  return NAME.test(name) ? undefined : `must be ${WORDS}; it is ${JSON.stringify(name.slice(0, 100))}`;
+  return NAME.test(name)
+    ? undefined
+    : `must consist of ${WORDS}; it is ${JSON.stringify(name.slice(0, 100))}`;
 }
 
 /**

@@ -4,7 +4,7 @@ import { EventBusError, refused, unavailable } from "../bus/event-bus-error.ts";
 
 export const BROKER = "NATS";
 
-const LOGIN = "the user or the password is wrong";
+const LOGIN = "the user name or the password is wrong";
 
 /** Returns the error for a call without a connection. `word` describes the last failed attempt. */
 export function notConnected(word: string | undefined): EventBusError {

@@ -19,7 +19,7 @@ const PASSING = new Set([
 const HINTS: Readonly<Record<string, string>> = {
   WRONGTYPE: "the key of a stream holds a value of another type",
   NOAUTH: "it requires a password",
-  WRONGPASS: "the user or the password is wrong",
+  WRONGPASS: "the user name or the password is wrong",
   NOPERM: "the user has no permission",
   ERR: "a command failed; Redis 6.2 or newer is needed",
   NOGROUP: "the consumer group does not exist any more",

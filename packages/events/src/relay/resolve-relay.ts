@@ -19,7 +19,11 @@ export function resolveRelay(given: RelayOptions) {
   if (events === undefined)
     throw optionError(names, "events", "must be the object returned by createEvents()");
   if (events.outbox !== options.outbox) {
-    throw optionError(names, "events", "must write to this outbox, because this relay sends no other events");
+    throw optionError(
+      names,
+      "events",
+      "must write to this outbox, because the relay sends events only from this outbox",
+    );
   }
   const leaseMs = options.leaseSeconds * 1000;
   return {

@@ -278,7 +278,7 @@ function handlersOf(
       } else if (Object.hasOwn(all, task)) {
         faults.push({
           key: `plugin.${name}`,
-          message: `has jobs for ${task}, which another plugin also has`,
+          message: `has a handler for the task ${task}, but another plugin also handles this task`,
         });
       }
       all[task] = handler;

@@ -91,7 +91,10 @@ function faultsOf(error: unknown, { key }: SchemaPart, namesake: string | undefi
   const { code, faults } = error as { code?: unknown; faults?: readonly string[] };
   if (code !== "ERR_SVC_SCHEMA" || !Array.isArray(faults)) throw error;
   if (namesake !== undefined) {
-    return [{ key, message: `names the table of ${namesake}; give each of them a separate table` }];
+    return [{ key, message: `names the same table as ${namesake}; use a separate table for each of them` }];
   }
-  return faults.map((fault: string) => ({ key, message: `names a table with another structure: ${fault}` }));
+  return faults.map((fault: string) => ({
+    key,
+    message: `names a table with an unexpected structure: ${fault}`,
+  }));
 }

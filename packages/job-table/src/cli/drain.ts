@@ -89,7 +89,8 @@ async function handlersOf(file: string): Promise<Readonly<Record<string, JobHand
   const wrong = object.find(([, value]) => typeof value !== "function");
   if (wrong !== undefined) throw invalidUse(`${file}: the handler for ${wrong[0]} must be a function`);
   const found = [...functions, ...object];
-  if (found.length === 0) throw invalidUse(`${file} exports no handler, a function named after its task`);
+  if (found.length === 0)
+    throw invalidUse(`${file} exports no handler; export a function with the name of its task`);
   return Object.fromEntries(found) as Readonly<Record<string, JobHandler>>;
 }
 

@@ -162,7 +162,10 @@ function handlersOf(given: Readonly<Record<string, JobHandler>>): ReadonlyMap<st
     handlers.set(task, (payload, job) => handler.call(given, payload, job));
   }
   if (handlers.size === 0)
-    throw fault("handlers", "must contain at least one handler; otherwise every job would be dead at once");
+    throw fault(
+      "handlers",
+      "must contain at least one handler; otherwise the worker would mark every job dead",
+    );
   return handlers;
 }
 

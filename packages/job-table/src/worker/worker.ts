@@ -104,8 +104,7 @@ export function createWorker(given: WorkerOptions): Worker {
 
   const worker: Worker = {
     start() {
-      if (stopping !== undefined)
-        throw new Error("a worker that was stopped does not start again: make another one");
+      if (stopping !== undefined) throw new Error("a stopped worker cannot start again: create a new one");
       if (looping !== undefined) return;
       outside(() => group.join(member));
       looping = outside(runClaimLoop, state);

@@ -117,7 +117,7 @@ function parseComparison(
       if (!Array.isArray(operand)) throw wrong(at, "must be a list of values");
       budget.listed += operand.length;
       if (budget.listed > MAX_LISTED) {
-        throw wrong(at, `exceeds ${MAX_LISTED} listed values in one filter`);
+        throw wrong(at, `exceeds the limit of ${MAX_LISTED} listed values per filter`);
       }
       return { key, in: Array.from(operand, (each, n) => checkedValue(each, `${at}[${n}]`)) };
     }
@@ -145,7 +145,7 @@ function parseComparison(
 function spend(budget: Budget, count: number, place: string): void {
   budget.comparisons += count;
   if (budget.comparisons > MAX_COMPARISONS) {
-    throw wrong(place, `exceeds ${MAX_COMPARISONS} conditions in one filter`);
+    throw wrong(place, `exceeds the limit of ${MAX_COMPARISONS} conditions per filter`);
   }
 }
 

@@ -32,6 +32,6 @@ export function report({ onEvent, logger }: EventRecipients, event: StoreEvent):
   const fields = { index, chunks, duration_ms: durationMs, error };
   logger?.[type === "index-failed" ? "warn" : "info"](fields, MESSAGES[type]);
   createEmitter(onEvent, (_, reason) =>
-    logger?.warn({ error: safeErrorText(reason) }, "the listener of a search store's events throws"),
+    logger?.warn({ error: safeErrorText(reason) }, "a search store event listener threw an error"),
   ).emit(event);
 }

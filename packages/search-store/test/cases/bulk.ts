@@ -77,7 +77,7 @@ export function bulkCases(backends: Backends): void {
       const refused = await failureOf(store.ingestBulk("t", wrong()));
       expect(refused).to.include({
         code: "ERR_SVC_SEARCH_ARGUMENT",
-        message: "chunk 600 of the load must have a content that is a non-empty string",
+        message: "the content of chunk 600 of the load must be a non-empty string",
       });
       const nowhere = await failureOf(store.ingestBulk("t", [{ documentId: "", content: "x" }]));
       expect(nowhere.code).to.equal("ERR_SVC_SEARCH_ARGUMENT");

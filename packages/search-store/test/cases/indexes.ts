@@ -179,7 +179,7 @@ export function indexCases(backends: ReturnType<typeof useBackends>): void {
         process.off("unhandledRejection", note);
       }
       expect(unhandled).to.deep.equal([]);
-      const rejected = "the listener of a search store's events throws";
+      const rejected = "a search store event listener threw an error";
       expect(tried).to.deep.equal([
         "created the approximate index of a tenant",
         rejected,

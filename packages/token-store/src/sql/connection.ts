@@ -120,7 +120,7 @@ async function sendOn(connection: PooledConnection, sql: string, deadline: Abort
     connection.release(error);
     emitter.removeListener?.("error", onError);
   };
-  const onDeadline = (): void => release(new Error("the deadline of a command"));
+  const onDeadline = (): void => release(new Error("a command exceeded its deadline"));
   emitter.on?.("error", onError);
   deadline.addEventListener("abort", onDeadline, { once: true });
   try {

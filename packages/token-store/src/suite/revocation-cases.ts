@@ -114,7 +114,7 @@ export const revocationCases: readonly Draft[] = [
     },
   },
   {
-    name: "reports a repeat of the request that rotated the token as replayed after a sign-out (REV-10)",
+    name: "returns replayed when the request that rotated the token is repeated after a sign-out (REV-10)",
     async test({ store }) {
       const token = presented({ graceSeconds: 600 });
       equal(await store.rotate(token), "rotated");

@@ -105,9 +105,12 @@ export const rotationCases: readonly Draft[] = [
         await (advance ?? sleep)(5);
         return result !== "raced";
       });
-      equal(lateRace, false, "raced after the window");
+      equal(lateRace, false, "the store returned raced after the grace window had ended");
       equal(seen.at(-1), "replayed");
-      ok(seen.length <= 31 || advance === undefined, `${seen.length} requests in the window`);
+      ok(
+        seen.length <= 31 || advance === undefined,
+        `the grace window lasted for ${seen.length} requests, 5 ms apart`,
+      );
     },
   },
   {
@@ -123,7 +126,7 @@ export const rotationCases: readonly Draft[] = [
     },
   },
   {
-    name: "reports a losing request as raced again when it is repeated (REF-5)",
+    name: "returns raced again when a losing request is repeated (REF-5)",
     async test({ store }) {
       const token = presented({ graceSeconds: 600 });
       const loser = again(token);
@@ -142,7 +145,7 @@ export const rotationCases: readonly Draft[] = [
     },
   },
   {
-    name: "reports a repeat of the request that rotated the token as replayed after the family was revoked (REF-8)",
+    name: "returns replayed when the request that rotated the token is repeated after the family was revoked (REF-8)",
     async test({ store }) {
       const token = presented({ graceSeconds: 600 });
       equal(await store.rotate(token), "rotated");
