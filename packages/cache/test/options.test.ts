@@ -27,7 +27,7 @@ describe("createCache options", () => {
       [{ url, breakerFailures: 0 }, "breakerFailures: must be"],
       [{ url, commandTimeoutMs: 0 }, "commandTimeoutMs: must be"],
       [{ url, comandTimeoutMs: 5 }, "did you mean commandTimeoutMs?"],
-      [{ url: "redis://:p@ss:w/ord@host" }, "percent-encode the user and password"],
+      [{ url: "redis://:p@ss:w/ord@host" }, "percent-encode the user name and password"],
       [{ connection: ["geheim"] }, "connection: must be an object of ioredis options; pass a client"],
       [{ connection: { sendCommand: () => "geheim" } }, "connection: must be an object of ioredis options"],
       [{ connection: { password: "geheim", commandTimeout: 5 } }, "must not have commandTimeout"],

@@ -154,7 +154,7 @@ describe("a worker that stops", function () {
     expect(await check.check(signal)).to.include({ healthy: false, detail: "stopped" });
     const idle = createWorker({ table: bench.table, handlers: { a: () => undefined } });
     await idle.stop();
-    expect((await rejection(() => idle.start())).message).to.include("make another one");
+    expect((await rejection(() => idle.start())).message).to.include("create a new one");
   });
 });
 
