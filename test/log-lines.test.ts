@@ -146,7 +146,7 @@ const drives: Readonly<Record<string, Drive>> = {
     using memory = createMemoryTokenStore({ maxEntries: 10, name, logger });
     expect(() => {
       for (let i = 0; i < 11; i++) memory.revoke(`${canary}${i}`, Date.now() / 1000 + 60);
-    }).to.throw("drops none");
+    }).to.throw("is full");
     const options = { db, name, logger, breakerFailures: 1, sweepEverySeconds: 0 };
     await using store = createPostgresTokenStore(options);
     await Promise.allSettled([store.revoke("a", 1)]);

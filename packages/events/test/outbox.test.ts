@@ -130,7 +130,7 @@ describe("an outbox", function () {
       "extra",
       "default 'of the team'",
       "not null",
-      "extra.note is not expected",
+      "extra.note is an unexpected column",
     ],
   ];
   for (const [what, name, part, replacement, message] of faults) {
