@@ -166,12 +166,12 @@ export const edge: Mutants = {
     replace: "undefined",
   },
   "COR-10": {
-    file: "packages/request-id/src/trace-context.ts",
+    file: "packages/context/src/trace-context.ts",
     find: 'value.startsWith("00-") &&',
     replace: "",
   },
   "COR-11": {
-    file: "packages/request-id/src/trace-context.ts",
+    file: "packages/context/src/trace-context.ts",
     find: "!isZero(value, 36, 52)",
     replace: "true",
   },

@@ -15,5 +15,6 @@ export { isRequestId, mintRequestId } from "./request-ids.ts";
 export { pathOf, pathOfTarget } from "./request-path.ts";
 export { onResponseEnd, type ResponseEndListener } from "./response-end.ts";
 export { isOfThisOrigin } from "./same-origin.ts";
+export { isTracestate, parseTraceparent } from "./trace-context.ts";
 export type { CheckResult, Logger, Middleware, Principal, ReadinessCheck, TraceContext } from "./types.ts";
 export type { RevocableToken, Rotation, RotationResult, TokenStore } from "./token-store.ts";
