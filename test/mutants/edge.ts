@@ -131,18 +131,18 @@ export const edge: Mutants = {
   "COR-4": [
     {
       file: "packages/log/src/context-fields.ts",
-      find: 'if (context.requestId !== "") fields["request_id"] = context.requestId;',
+      find: 'if (context !== undefined && context.requestId !== "") fields["request_id"] = context.requestId;',
       replace: "",
     },
     {
       file: "packages/log/src/context-fields.ts",
-      find: 'let json = context.requestId === "" ? "" : `,"request_id":${quote(context.requestId)}`;',
+      find: 'let json = id === "" ? "" : `,"request_id":${quote(id)}`;',
       replace: 'let json = "";',
     },
   ],
   "COR-5": {
     file: "packages/request-id/src/propagation-headers.ts",
-    find: 'if (context.requestId !== "") headers["X-Request-ID"] = context.requestId;',
+    find: 'if (context !== undefined && context.requestId !== "") headers["X-Request-ID"] = context.requestId;',
     replace: "",
   },
   "COR-6": {
@@ -166,18 +166,18 @@ export const edge: Mutants = {
     replace: "undefined",
   },
   "COR-10": {
-    file: "packages/request-id/src/trace-context.ts",
+    file: "packages/context/src/trace-context.ts",
     find: 'value.startsWith("00-") &&',
     replace: "",
   },
   "COR-11": {
-    file: "packages/request-id/src/trace-context.ts",
+    file: "packages/context/src/trace-context.ts",
     find: "!isZero(value, 36, 52)",
     replace: "true",
   },
   "COR-12": {
     file: "packages/log/src/context-fields.ts",
-    find: 'if (context.trace !== undefined) fields["trace_id"] = context.trace.traceId;',
+    find: 'if (trace !== undefined) fields["trace_id"] = trace.traceId;',
     replace: "",
   },
   "COR-13": {
@@ -321,7 +321,7 @@ export const edge: Mutants = {
   },
   "LOG-4": {
     file: "packages/log/src/context-fields.ts",
-    find: 'if (context.trace !== undefined) json += `,"trace_id":${quote(context.trace.traceId)}`;',
+    find: 'if (trace !== undefined) json += `,"trace_id":${quote(trace.traceId)}`;',
     replace: "",
   },
   "LOG-5": {

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { activeSpanTrace } from "./active-span.ts";
 import type { Logger, Principal, TraceContext } from "./types.ts";
 
 /** Initial fields of a context, for example for a job. All are optional. */
@@ -21,6 +22,8 @@ export interface ContextFields {
 /** Parses a caller's trace headers. Called at most once per context. */
 export type TraceReader = (traceparent: string, tracestate: string | undefined) => TraceContext | undefined;
 
+const NONE: readonly TraceContext[] = [];
+
 /**
  * Holds what is known about one request or job. Each package writes only its own field. All fields exist from the
  * start, so that the object's hidden class in V8 never changes.
@@ -36,6 +39,12 @@ export class RequestContext {
   log: Logger | undefined;
   /** When the context was created, in milliseconds of `performance.now()`. */
   readonly startedAt: number;
+  /**
+   * The trace of the OpenTelemetry span that was active when the context became current: the request's own span, also for
+   * code that runs where that span is lost.
+   */
+  enteredTrace: TraceContext | undefined;
+  #openTraces: readonly TraceContext[];
   #trace: TraceContext | undefined;
   #readTrace: TraceReader | undefined;
   #traceparent: string | undefined;
@@ -48,25 +57,55 @@ export class RequestContext {
     this.tenantClaimed = fields?.tenantClaimed;
     this.log = fields?.log;
     this.startedAt = performance.now();
+    this.enteredTrace = undefined;
+    this.#openTraces = NONE;
     this.#trace = fields?.trace;
     this.#readTrace = undefined;
     this.#traceparent = undefined;
     this.#tracestate = undefined;
   }
 
-  /** The caller's valid trace context (COR-9), or this service's own if it exports spans. */
+  /**
+   * The trace of the innermost open server or consumer span; without one, the caller's valid trace context (COR-9).
+   * `currentTrace()` also considers spans of OpenTelemetry that other code has started.
+   */
   get trace(): TraceContext | undefined {
+    return this.openTrace ?? this.#callersTrace();
+  }
+
+  /** Replaces the caller's trace context. */
+  set trace(trace: TraceContext | undefined) {
+    this.#readTrace = undefined;
+    this.#trace = trace;
+  }
+
+  /** The trace of the innermost open server or consumer span. */
+  get openTrace(): TraceContext | undefined {
+    return this.#openTraces.at(-1);
+  }
+
+  /**
+   * Makes the trace of a server or consumer span the context's `trace` while the span is open. `inSpan()` calls this; only
+   * code that opens a span without it has to.
+   *
+   * @returns a function to call when the span ends
+   */
+  openSpan(trace: TraceContext): () => void {
+    // A copy, so that two spans with the same trace context are told apart.
+    const opened = { ...trace };
+    this.#openTraces = [...this.#openTraces, opened];
+    return () => {
+      this.#openTraces = this.#openTraces.filter((each) => each !== opened);
+    };
+  }
+
+  #callersTrace(): TraceContext | undefined {
     const read = this.#readTrace;
     if (read !== undefined) {
       this.#readTrace = undefined;
       this.#trace = read(this.#traceparent ?? "", this.#tracestate);
     }
     return this.#trace;
-  }
-
-  set trace(trace: TraceContext | undefined) {
-    this.#readTrace = undefined;
-    this.#trace = trace;
   }
 
   /**
@@ -133,5 +172,8 @@ export function enterContext(
 ): void {
   const context = openContext(req);
   if (storage.getStore() === context) next();
-  else storage.run(context, next);
+  else {
+    context.enteredTrace ??= activeSpanTrace();
+    storage.run(context, next);
+  }
 }

@@ -192,7 +192,7 @@ describe("RequestContext", () => {
     const before = performance.now();
     const context = new RequestContext();
     expect(Object.keys(context)).to.eql(
-      "requestId principal tenantId tenantClaimed log startedAt".split(" "),
+      "requestId principal tenantId tenantClaimed log startedAt enteredTrace".split(" "),
     );
     expect(context.trace).to.equal(undefined);
     expect(context.requestId).to.equal("");

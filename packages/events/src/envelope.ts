@@ -1,4 +1,11 @@
-import { currentContext, isRequestId, isTenantId, mintRequestId, TENANT_ID_EXPECTED } from "@svc/context";
+import {
+  currentContext,
+  currentTrace,
+  isRequestId,
+  isTenantId,
+  mintRequestId,
+  TENANT_ID_EXPECTED,
+} from "@svc/context";
 import { jsonBytes } from "@svc/sql";
 import { refused } from "./errors.ts";
 import { isStorable, isText, isType, MAX_TEXT, MAX_TYPE, shown } from "./text.ts";
@@ -49,7 +56,7 @@ export interface NewEvent<T extends string = string, D extends object = object> 
   readonly tenantId?: string | null | undefined;
   /** The request id. Default: the one in the current context, or a new id. */
   readonly requestId?: string | undefined;
-  /** Default: the trace of the current context. Null means no trace. */
+  /** Default: the current trace (`currentTrace()` of `@svc/context`). Null means no trace. */
   readonly trace?:
     { readonly traceparent: string; readonly tracestate?: string | undefined } | null | undefined;
 }
@@ -76,7 +83,7 @@ const FIRST_MOMENT = Date.UTC(1, 0, 1);
 const LAST_MOMENT = Date.UTC(10_000, 0, 1);
 
 /**
- * Builds the envelope of an event, with tenant, request id and trace from the current context (EVT-9).
+ * Builds the envelope of an event, with tenant and request id from the current context, and the current trace (EVT-9).
  *
  * @throws EventError `ERR_SVC_EVENT_ARGUMENT`
  */
@@ -106,7 +113,7 @@ export function writeEnvelope(event: NewEvent, source: string, maxBytes: number,
     occurred_at: momentOf(event.occurredAt, now),
     request_id: requestIdOf(event.requestId, context?.requestId),
     tenant_id: tenantOf(event.tenantId, context?.tenantId),
-    trace: event.trace === undefined ? traceOf(context?.trace) : givenTrace(event.trace),
+    trace: event.trace === undefined ? traceOf(currentTrace(context)) : givenTrace(event.trace),
     key,
     data,
   };

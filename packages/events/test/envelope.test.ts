@@ -1,6 +1,6 @@
 import { RequestContext, runWithContext } from "@svc/context";
 import { createEvents, type EventEnvelope, readEnvelope } from "@svc/events";
-import { badTenantIds, goodTenantIds, rejection } from "@svc/test-support";
+import { badTenantIds, goodTenantIds, rejection, withActiveSpan } from "@svc/test-support";
 import { expect } from "chai";
 import { obedientBus } from "./support/obedient-bus.ts";
 
@@ -59,6 +59,20 @@ describe("the envelope", () => {
     const spaced = new RequestContext({ requestId: "no id" });
     const minted = await runWithContext(spaced, () => events.publish({ type: "a", data: {} }));
     expect(minted.request_id, "a malformed request id is not passed on").to.match(/^[0-9a-f]{32}$/);
+  });
+
+  it("EVT-9 prefers the trace of an active OpenTelemetry span to that of the current context", async () => {
+    const caller = { traceId: TRACEPARENT.slice(3, 35), traceparent: TRACEPARENT, tracestate: "a=1" };
+    const active = TRACEPARENT.replace(/-[0-9a-f]{16}-/, "-00f067aa0ba902b7-");
+    const published = await withActiveSpan(active, () =>
+      runWithContext(new RequestContext({ trace: caller }), () =>
+        Promise.all([
+          events.publish({ type: "a", data: {} }),
+          events.publish({ type: "a", data: {}, trace: null }),
+        ]),
+      ),
+    );
+    expect(published.map(({ trace }) => trace)).to.deep.equal([{ traceparent: active }, {}]);
   });
 
   it("takes id, key, time, tenant and trace from the caller", async () => {

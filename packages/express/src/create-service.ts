@@ -1,10 +1,11 @@
+import { createRequire } from "node:module";
 import { describeConfig } from "@svc/config";
 import { health as healthRoutes } from "@svc/health";
 import { createLogger } from "@svc/log";
 import { ConfigurationError } from "@svc/options";
 import { compose, type FrameworkRoute, type PluginParts, stopPhases } from "@svc/plugin";
 import { notFound, problemHandler } from "@svc/problem";
-import express, { type Express } from "express";
+import type { Express } from "express";
 import { hasRoute, layerCount } from "./claimed-paths.ts";
 import { configure, unusedCode } from "./configure.ts";
 import { edgeLayers } from "./edge.ts";
@@ -22,6 +23,10 @@ import { handleSignals } from "./signals.ts";
 import { createStopHooks, type StopHooks } from "./stop-hooks.ts";
 import { tune } from "./tune.ts";
 import { createWork } from "./work/work.ts";
+
+// Loaded by require(), so that the hooks of instrumentations see it in every way of starting: those that `--require` installs
+// do not see a CommonJS module that an ES module imports.
+const express = createRequire(import.meta.url)("express") as () => Express;
 
 /** Time limit for all stop hooks in one phase together, in milliseconds. */
 const hookTimeoutMs = 10_000;

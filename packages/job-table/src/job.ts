@@ -50,7 +50,7 @@ export interface NewJob {
   readonly requestId?: string | null | undefined;
   /** Default: the tenant in the current context. Null means none (JOB-27). */
   readonly tenantId?: string | null | undefined;
-  /** Default: the trace in the current context. Null means none (JOB-27). */
+  /** Default: the current trace (`currentTrace()` of `@svc/context`). Null means none (JOB-27). */
   readonly trace?: TraceCarrier | null | undefined;
 }
 

@@ -1,4 +1,10 @@
-import { currentContext, isTenantId, TENANT_ID_EXPECTED } from "@svc/context";
+import {
+  currentContext,
+  currentTrace,
+  isTenantId,
+  type RequestContext,
+  TENANT_ID_EXPECTED,
+} from "@svc/context";
 import { jsonBytes } from "@svc/sql";
 import { refused } from "./errors.ts";
 import { mintJobId } from "./job-id.ts";
@@ -73,7 +79,7 @@ export function newRow(job: NewJob, maxPayloadBytes: number): NewRow {
     delaySeconds: delayOf(delaySeconds),
     requestId: textOf("requestId", job.requestId, context?.requestId),
     tenantId: tenantOf(job.tenantId, context?.tenantId),
-    trace: traceOf(job.trace, carrierOf(context?.trace)),
+    trace: traceOf(job.trace, context),
   };
 }
 
@@ -101,9 +107,12 @@ function tenantOf(given: string | null | undefined, current: string | undefined)
   throw refused(`tenantId must have ${TENANT_ID_EXPECTED}`);
 }
 
-function traceOf(given: TraceCarrier | null | undefined, current: TraceCarrier | undefined): string | null {
+function traceOf(given: TraceCarrier | null | undefined, context: RequestContext | undefined): string | null {
   if (given === null) return null;
-  if (given === undefined) return current === undefined ? null : JSON.stringify(current);
+  if (given === undefined) {
+    const current = carrierOf(currentTrace(context));
+    return current === undefined ? null : JSON.stringify(current);
+  }
   if (!isCarrier(given)) throw refused("trace must have a valid traceparent of version 00");
   const { traceparent, tracestate } = given as { traceparent: string; tracestate?: string | null };
   if (typeof tracestate === "string" && (CONTROL.test(tracestate) || tracestate.length > 512)) {

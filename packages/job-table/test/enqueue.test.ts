@@ -2,7 +2,7 @@ import { RequestContext, runWithContext } from "@svc/context";
 import { testDatabase } from "@svc/dev-services";
 import { createJobTable, type NewJob } from "@svc/job-table";
 import { withTransaction } from "@svc/sql";
-import { badTenantIds, goodTenantIds, rejection, until } from "@svc/test-support";
+import { badTenantIds, goodTenantIds, rejection, until, withActiveSpan } from "@svc/test-support";
 import { expect } from "chai";
 import { mintJobId } from "../src/job-id.ts";
 import { openBench, openClient } from "./support/bench.ts";
@@ -152,6 +152,26 @@ describe("enqueue", function () {
     expect(all.every(({ enqueued }) => enqueued)).to.equal(true);
     expect(await bench.table.stats()).to.deep.equal({ pending: 2004, running: 0, dead: 0 });
     expect(await bench.table.enqueueMany([])).to.deep.equal([]);
+  });
+
+  it("JOB-27 prefers the trace of an active OpenTelemetry span to that of the current context", async () => {
+    await using bench = await openBench(database.url);
+    const caller = { traceId: TRACEPARENT.slice(3, 35), traceparent: TRACEPARENT, tracestate: "a=1" };
+    const active = TRACEPARENT.replace(/-[0-9a-f]{16}-/, "-00f067aa0ba902b7-");
+    await withActiveSpan(active, async () => {
+      await bench.table.enqueue({ id: "1", task: "a" });
+      await runWithContext(new RequestContext({ trace: caller }), () =>
+        bench.table.enqueue({ id: "2", task: "a" }),
+      );
+      await bench.table.enqueue({ id: "3", task: "a", trace: { traceparent: TRACEPARENT } });
+      await bench.table.enqueue({ id: "4", task: "a", trace: null });
+    });
+    expect((await bench.rows()).map(({ trace }) => trace)).to.deep.equal([
+      { traceparent: active },
+      { traceparent: active },
+      { traceparent: TRACEPARENT },
+      null,
+    ]);
   });
 
   it("JOB-27 takes request id, tenant and trace from the current context unless the job sets them", async () => {

@@ -325,6 +325,76 @@ describe("createWorker", function () {
     expect((await bench.rows())[0]?.last_error).to.equal("Error: around() has not called the handler");
   });
 
+  it("TRACE-13 TRACE-20 runs a handler in a consumer span, whose trace its jobs carry", async () => {
+    await using bench = await openBench(database.url);
+    const own = {
+      traceId: TRACE_ID,
+      traceparent: `00-${TRACE_ID}-00f067aa0ba902b7-01`,
+      tracestate: undefined,
+    };
+    const spans: unknown[] = [];
+    const order: string[] = [];
+    const trace = { traceparent: TRACEPARENT };
+    const { id } = await bench.table.enqueue({ task: "a", trace });
+    await using working = work(bench, {
+      span(name, kind, attributes, run) {
+        spans.push([name, kind, attributes, currentContext()?.trace?.traceparent]);
+        order.push("span");
+        return run({ set: () => undefined, trace: own });
+      },
+      around(_job, run) {
+        order.push("around");
+        return run();
+      },
+      handlers: {
+        async a() {
+          order.push("handler");
+          await Promise.resolve();
+          await bench.table.enqueue({ id: "child", task: "b", delaySeconds: 60 });
+        },
+      },
+    });
+    await working.told("done");
+    const attributes = {
+      "messaging.system": "svc_jobs",
+      "messaging.destination.name": bench.table.name,
+      "messaging.message.id": id,
+      "svc.job.attempts": 1,
+    };
+    expect(spans).to.deep.equal([["job a", "consumer", attributes, TRACEPARENT]]);
+    expect(order).to.deep.equal(["span", "around", "handler"]);
+    expect((await bench.rows())[0]?.trace).to.deep.equal({ traceparent: own.traceparent });
+  });
+
+  it("TRACE-21 runs a handler once, and fails a job only if its handler fails, with a span hook that throws", async () => {
+    await using bench = await openBench(database.url);
+    const runs: string[] = [];
+    await bench.table.enqueueMany(
+      ["before", "after", "never", "fails"].map((id) => ({ id, task: "a", maxAttempts: 1 })),
+    );
+    await using working = work(bench, {
+      span(_name, _kind, { "messaging.message.id": id }, run) {
+        if (id === "never") return undefined as never;
+        if (id === "before") throw new Error("of the hook");
+        const result = run({ set: () => undefined, trace: undefined });
+        if (id === "after") throw new Error("of the hook");
+        return result;
+      },
+      handlers: {
+        a(_payload, { id }) {
+          runs.push(id);
+          if (id === "fails") throw new Error("of the handler");
+        },
+      },
+    });
+    await working.told("dead");
+    await working.told("done", 3);
+    expect(runs).to.have.members(["before", "after", "never", "fails"]);
+    expect((await bench.rows()).map(({ id, last_error }) => [id, last_error])).to.deep.equal([
+      ["fails", "Error: of the handler"],
+    ]);
+  });
+
   it("waits for the handler, and fails the job if the handler fails, when `around` does not await it or calls it twice", async () => {
     await using bench = await openBench(database.url);
     let runs = 0;

@@ -4,7 +4,7 @@ import { connect, Socket } from "node:net";
 import { contextOf, type Logger, type Middleware, onResponseEnd, openContext } from "@svc/context";
 import { accessLog, createLogger } from "@svc/log";
 import { ConfigurationError } from "@svc/options";
-import { expressMajors, listen, rawRequest } from "@svc/test-support";
+import { expressMajors, listen, rawRequest, withActiveSpan } from "@svc/test-support";
 import { expect } from "chai";
 import fc from "fast-check";
 import { pino, multistream } from "pino";
@@ -99,6 +99,28 @@ for (const name of ["bare http", ...Object.keys(expressMajors)]) {
       const [, line] = await recordsAfter(out, 2);
       expect(line).to.include({ trace_id: traceId, tenant_id: "acme", http_status: 404, http_path: url });
       expect(line?.["tenant_claimed"]).to.equal("t".repeat(128));
+    });
+
+    it("LOG-4 COR-12 adds the trace_id of the OpenTelemetry span around a request, even if its connection breaks", async () => {
+      const out = lines();
+      const logger = createLogger({ ...base, destination: out });
+      const traced: Middleware = (_req, _res, next) =>
+        void withActiveSpan(`00-${"ab".repeat(16)}-00f067aa0ba902b7-01`, () => next());
+      const hang: Middleware = (req, _res, next) => {
+        if (req.url !== "/broken") next();
+      };
+      const found = services(traced, accessLog({ logger }), hang).find(([each]) => each === name);
+      await using server = await listen(found?.[1] ?? expect.fail());
+      await (await fetch(`${server.url}/whole`)).text();
+      const socket = connect(server.port, "127.0.0.1");
+      socket.write("GET /broken HTTP/1.1\r\nHost: a\r\n\r\n");
+      await once(server.server, "request");
+      socket.destroy();
+      const records = (await recordsAfter(out, 3)).filter(({ message }) => message === "request");
+      expect(records.map(({ http_path, trace_id }) => [http_path, trace_id])).to.deep.equal([
+        ["/whole", "ab".repeat(16)],
+        ["/broken", "ab".repeat(16)],
+      ]);
     });
 
     it("LOG-3 marks a request on a broken connection as aborted, with status 0 when no status was sent", async () => {

@@ -1,6 +1,7 @@
 import { ConfigurationError } from "@svc/options";
 import { type Logger, RequestContext, runWithContext } from "@svc/context";
 import { createLogger } from "@svc/log";
+import { withActiveSpan } from "@svc/test-support";
 import { expect } from "chai";
 import { lines, memberNames } from "./support/lines.ts";
 
@@ -65,6 +66,23 @@ describe("createLogger()", () => {
     // prettier-ignore
     expect(out.records().map((record) => record["message"])).to.deep.equal([
       "", "", "", "", "42", "{ b: 2 }", "{ deep: true }", "as a field", "broken", "nested", "text", "cart has 3",
+    ]);
+  });
+
+  it("COR-12 adds the trace_id of an active OpenTelemetry span, also without a context", async () => {
+    const out = lines();
+    const logger = createLogger({ ...base, destination: out });
+    await withActiveSpan(`00-${"ab".repeat(16)}-00f067aa0ba902b7-01`, () => {
+      logger.info("outside");
+      runWithContext(new RequestContext({ requestId: "r-1", trace }), () => logger.info("inside"));
+      logger.child({ trace_id: "bound" }).info("bound");
+    });
+    logger.info("after");
+    expect(out.records().map(({ request_id, trace_id }) => [request_id, trace_id])).to.deep.equal([
+      [undefined, "ab".repeat(16)],
+      ["r-1", "ab".repeat(16)],
+      [undefined, "bound"],
+      [undefined, undefined],
     ]);
   });
 

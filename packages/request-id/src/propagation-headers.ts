@@ -1,9 +1,12 @@
-import { currentContext, type RequestContext } from "@svc/context";
+import { currentContext, currentTrace, hasOpenTelemetry, type RequestContext } from "@svc/context";
+import { keepOneTraceparent } from "./one-traceparent.ts";
 
 /**
- * Returns the headers that an outbound call carries for the current request or job: `X-Request-ID`, `traceparent` and
- * `tracestate`, each if known (COR-5, COR-13, COR-15). Never includes the tenant or `Authorization`. Does not mint an id:
- * without a context the result is `{}`.
+ * Returns the headers that an outbound call carries for the current request or job: `X-Request-ID`, and `traceparent` and
+ * `tracestate` of the current trace, each if known (COR-5, COR-13, COR-15). Never includes the tenant or `Authorization`.
+ * Does not mint an id: without a context and an active span the result is `{}`.
+ *
+ * If OpenTelemetry instruments `fetch`, its `traceparent` replaces this one in the request.
  *
  * @param context default: the current context; pass `contextOf(req)` where the current context may be lost
  * @returns a new plain object
@@ -12,11 +15,11 @@ export function propagationHeaders(
   context: RequestContext | undefined = currentContext(),
 ): Record<string, string> {
   const headers: Record<string, string> = {};
-  if (context === undefined) return headers;
-  if (context.requestId !== "") headers["X-Request-ID"] = context.requestId;
-  const { trace } = context;
+  if (context !== undefined && context.requestId !== "") headers["X-Request-ID"] = context.requestId;
+  const trace = currentTrace(context);
   if (trace === undefined) return headers;
   headers["traceparent"] = trace.traceparent;
   if (trace.tracestate !== undefined) headers["tracestate"] = trace.tracestate;
+  if (hasOpenTelemetry()) keepOneTraceparent();
   return headers;
 }

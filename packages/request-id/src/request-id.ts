@@ -1,8 +1,14 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { enterContext, type Middleware, openContext, type RequestContext } from "@svc/context";
+import {
+  enterContext,
+  isRequestId,
+  type Middleware,
+  mintRequestId,
+  openContext,
+  parseTraceparent,
+  type RequestContext,
+} from "@svc/context";
 import { readOptions, type RequestIdOptions } from "./options.ts";
-import { isRequestId, mintRequestId } from "@svc/context";
-import { parseTraceparent } from "./trace-context.ts";
 
 /**
  * Returns middleware that gives every request an id and a trace context: it reads `X-Request-ID`, `traceparent` and

@@ -1,6 +1,10 @@
+import { propagation, trace as traces } from "@opentelemetry/api";
+import { W3CTraceContextPropagator } from "@opentelemetry/core";
+import { UndiciInstrumentation } from "@opentelemetry/instrumentation-undici";
+import { TracerProvider } from "@opentelemetry/sdk-trace";
 import { contextOf, openContext, RequestContext, runWithContext } from "@svc/context";
 import { propagationHeaders, requestId } from "@svc/request-id";
-import { listen } from "@svc/test-support";
+import { listen, withActiveSpan } from "@svc/test-support";
 import { expect } from "chai";
 import { servers } from "./support/servers.ts";
 
@@ -63,6 +67,87 @@ for (const [name, serve] of Object.entries(servers)) {
     });
   });
 }
+
+describe("propagationHeaders with OpenTelemetry", () => {
+  const ACTIVE = "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01";
+  const CALLER = { traceId: TRACEPARENT.slice(3, 35), traceparent: TRACEPARENT, tracestate: "a=1" };
+
+  it("COR-13 returns the trace of the active span instead of the caller's, also without a context", async () => {
+    const context = new RequestContext({ requestId: "r-1", trace: CALLER });
+    const [outside, inside] = await withActiveSpan(ACTIVE, () => [
+      propagationHeaders(),
+      runWithContext(context, () => propagationHeaders()),
+    ]);
+    expect(outside).to.eql({ traceparent: ACTIVE });
+    expect(inside).to.eql({ "X-Request-ID": "r-1", traceparent: ACTIVE });
+  });
+
+  it("COR-13 returns the trace of an own open span instead of the active one", async () => {
+    const context = new RequestContext();
+    context.openSpan(CALLER);
+    const headers = await withActiveSpan(ACTIVE, () => propagationHeaders(context));
+    expect(headers).to.eql({ traceparent: TRACEPARENT, tracestate: "a=1" });
+  });
+
+  describe("and its instrumentation of fetch", () => {
+    const instrumentation = new UndiciInstrumentation();
+    beforeEach(() => {
+      propagation.setGlobalPropagator(new W3CTraceContextPropagator());
+      traces.setGlobalTracerProvider(new TracerProvider());
+      instrumentation.setTracerProvider(traces.getTracerProvider());
+    });
+    afterEach(() => {
+      instrumentation.disable();
+      propagation.disable();
+      traces.disable();
+    });
+
+    /** Fetches with these headers in the active span; returns the trace headers that arrived. */
+    async function arriving(headers: () => Record<string, string>): Promise<string[][]> {
+      const { promise, resolve } = Promise.withResolvers<string[]>();
+      await using next = await listen((req, res) => {
+        resolve(req.rawHeaders);
+        res.end();
+      });
+      await withActiveSpan(ACTIVE, async () => (await fetch(next.url, { headers: headers() })).text());
+      const raw = await promise;
+      const pairs = raw.flatMap((name, at) =>
+        at % 2 === 0 ? [[name.toLowerCase(), raw[at + 1] ?? ""]] : [],
+      );
+      return pairs.filter(([name]) => name?.startsWith("trace"));
+    }
+
+    it("COR-10 COR-13 sends one traceparent, that of the client span, and no other tracestate", async () => {
+      instrumentation.enable();
+      const context = new RequestContext();
+      context.openSpan(CALLER);
+      const sent = await arriving(() => ({
+        accept: "text/plain",
+        ...propagationHeaders(context),
+        TraceState: "b=2",
+      }));
+      expect(sent.map(([name]) => name)).to.eql(["traceparent"]);
+      expect(sent[0]?.[1]).to.match(
+        new RegExp(`^00-${ACTIVE.slice(3, 35)}-(?!00f067aa0ba902b7)[0-9a-f]{16}-01$`),
+      );
+    });
+
+    it("COR-10 sends one traceparent if the instrumentation was enabled after the first call", async () => {
+      const before = await arriving(() => propagationHeaders());
+      expect(before).to.eql([["traceparent", ACTIVE]]);
+      instrumentation.enable();
+      expect(await arriving(() => propagationHeaders())).to.have.length(1);
+    });
+
+    it("leaves headers unchanged that the instrumentation does not add to", async () => {
+      instrumentation.enable();
+      instrumentation.setConfig({ ignoreRequestHook: () => true });
+      const headers = { traceparent: TRACEPARENT, tracestate: "a=1" };
+      expect(await arriving(() => ({ ...propagationHeaders(), ...headers }))).to.eql(Object.entries(headers));
+      instrumentation.setConfig({});
+    });
+  });
+});
 
 describe("propagationHeaders", () => {
   it("returns {} without a context, instead of minting an id", () => {

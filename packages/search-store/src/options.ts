@@ -1,4 +1,4 @@
-import type { Logger } from "@svc/context";
+import type { Logger, SpanHook } from "@svc/context";
 import {
   defineOptions,
   fault,
@@ -18,7 +18,6 @@ import {
 } from "@svc/sql";
 import type { Embed } from "./embed.ts";
 import type { StoreEvent } from "./index-care/report.ts";
-import type { SpanHook } from "./span.ts";
 
 /** Default name of the table. */
 export const DEFAULT_TABLE = "svc_chunks";
@@ -110,8 +109,8 @@ const storeOptions = defineOptions("createSearchStore()", {
   // Building an approximate index over millions of chunks takes longer than any other statement.
   maintenanceTimeoutMs: { kind: k.withDefault(maintenanceTimeoutKind, 3_600_000) },
   /**
-   * Starts a span around a search or ingest. Errors of the hook do not affect the operation; a hook that hangs delays it by
-   * at most a second. Default: none.
+   * Starts the internal span `rag.search` or `rag.ingest` around a search or ingest. Errors of the hook do not affect the
+   * operation; a hook that hangs delays it by at most a second before it and a second after it. Default: none.
    */
   span: { kind: k.optional(k.func<SpanHook>()) },
   /** Receives events about created and dropped indexes. Default: none. */

@@ -1,4 +1,4 @@
-import type { ReadinessCheck } from "@svc/context";
+import { inSpan, type ReadinessCheck } from "@svc/context";
 import { type Migration, sqlStateOf } from "@svc/sql";
 import { command, maintenance } from "./access.ts";
 import { type BulkChunk, ingestBulk } from "./bulk/ingest-bulk.ts";
@@ -16,7 +16,6 @@ import { deleteDocument, deleteTenant, type Stats, statsOf } from "./remove.ts";
 import { ensureStore, storeMigrations } from "./schema.ts";
 import type { SearchRequest } from "./search/check-request.ts";
 import { type Hit, searchTenant } from "./search/search.ts";
-import { inSpan } from "./span.ts";
 
 /** Chunks of documents by tenant; every operation affects one tenant only (SEARCH-1, SEARCH-2, SEARCH-6). */
 export interface SearchStore {
@@ -75,7 +74,7 @@ export function createSearchStore(given: SearchStoreOptions): SearchStore {
         checkDocumentId(documentId);
         checkIngestOptions(ingestOptions);
         const attributes = { "rag.store": table, "rag.document_id": documentId };
-        return inSpan(span, "rag.ingest", attributes, async (set) => {
+        return inSpan(span, "rag.ingest", "internal", attributes, async ({ set }) => {
           const done = await ingestDocument(call, tenant, documentId, chunks, ingestOptions);
           set({ "rag.chunks": done.chunks, "rag.embedded": done.embedded, "rag.reused": done.reused });
           return done;
@@ -84,7 +83,7 @@ export function createSearchStore(given: SearchStoreOptions): SearchStore {
     ingestBulk: (tenant, chunks, ingestOptions) =>
       inTenant(tenant, long("ingestBulk()"), async (call) => {
         checkIngestOptions(ingestOptions);
-        return inSpan(span, "rag.ingest", { "rag.store": table }, async (set) => {
+        return inSpan(span, "rag.ingest", "internal", { "rag.store": table }, async ({ set }) => {
           const { chunks: count, embedded } = await ingestBulk(call, tenant, chunks, ingestOptions);
           set({ "rag.chunks": count, "rag.embedded": embedded, "rag.reused": 0 });
           return { chunks: count };
@@ -100,7 +99,7 @@ export function createSearchStore(given: SearchStoreOptions): SearchStore {
     stats: (tenant) => inTenant(tenant, short("stats()"), (call) => statsOf(call, tenant)),
     search: (tenant, request) =>
       inTenant(tenant, short("search()"), (call) =>
-        inSpan(span, "rag.search", { "rag.store": table }, async (set) => {
+        inSpan(span, "rag.search", "internal", { "rag.store": table }, async ({ set }) => {
           const { hits, hybrid, filtered, limit } = await searchTenant(call, tenant, request);
           set({
             "rag.limit": limit,

@@ -1,3 +1,4 @@
+export { withActiveSpan } from "./active-span.ts";
 export { collectingLogger, type CollectingLogger, type Line } from "./collecting-logger.ts";
 export { type EndingPostgres, startEndingPostgres } from "./ending-postgres.ts";
 export { expressMajors } from "./express-majors.ts";

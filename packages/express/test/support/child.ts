@@ -25,19 +25,23 @@ export interface Child extends AsyncDisposable {
 export interface ChildOptions {
   readonly env?: Readonly<Record<string, string>> | undefined;
   readonly args?: readonly string[] | undefined;
+  /** Options of Node, such as `--require`. */
+  readonly nodeArgs?: readonly string[] | undefined;
+  /** Name of the program's file. Default: `service.mjs`. */
+  readonly program?: string | undefined;
   /** Contents of files in the program's working directory, by name. */
   readonly files?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Writes an ES module to a new folder, and runs it. The module logs JSON lines to standard output. */
+/** Writes a module to a new folder, and runs it. The module logs JSON lines to standard output. */
 export async function runChild(
   source: string,
-  { env = {}, args = [], files = {} }: ChildOptions = {},
+  { env = {}, args = [], nodeArgs = [], program = "service.mjs", files = {} }: ChildOptions = {},
 ): Promise<Child> {
   const folder = await mkdtemp(join(fileURLToPath(new URL("..", import.meta.url)), ".child-"));
-  await writeFile(join(folder, "service.mjs"), source);
+  await writeFile(join(folder, program), source);
   for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
-  const child = spawn(process.execPath, ["--conditions=@svc/source", "service.mjs", ...args], {
+  const child = spawn(process.execPath, ["--conditions=@svc/source", ...nodeArgs, program, ...args], {
     cwd: folder,
     env: { PATH: process.env["PATH"], NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"], ...env },
     stdio: ["ignore", "pipe", "pipe", "ipc"],

@@ -1,4 +1,4 @@
-import type { Logger } from "@svc/context";
+import type { Logger, SpanHook } from "@svc/context";
 import {
   boolean,
   ConfigurationError,
@@ -107,10 +107,16 @@ export interface WorkerOptions {
   /** Receives every {@link WorkerEvent}, for metrics. Default: none. */
   readonly onEvent?: ((event: WorkerEvent) => void) | undefined;
   /**
-   * Wraps every handler inside the job's context, for example to start a span. It must call `run` and await it.
+   * Wraps every handler inside the job's context, for example to set a logger. It must call `run` and await it.
    * Default: none.
    */
   readonly around?: Around | undefined;
+  /**
+   * Starts a consumer span `job <task>` around every handler and its `around`, with the job's trace as parent (TRACE-13,
+   * TRACE-20). Its errors do not affect the job; if it hangs, it delays the job by at most a second before the handler
+   * and a second after it. Default: none.
+   */
+  readonly span?: SpanHook | undefined;
 }
 
 const SUBJECT = "createWorker()";
@@ -135,6 +141,7 @@ export function resolveWorkerOptions(given: WorkerOptions) {
     logger: optional(objectWith<Logger>("a logger", "info", "warn", "error")),
     onEvent: optional(func<(event: WorkerEvent) => void>()),
     around: optional(func<Around>()),
+    span: optional(func<SpanHook>()),
   });
   const on = optionsOf(SUBJECT, resolved.table);
   const { jobTimeoutSeconds = TIMEOUT_SHARE * on.visibilityTimeoutSeconds } = resolved;

@@ -1,10 +1,17 @@
-import { isRequestId, mintRequestId, RequestContext, runWithContext } from "@svc/context";
+import {
+  inSpan,
+  isRequestId,
+  mintRequestId,
+  RequestContext,
+  runWithContext,
+  type SpanAttributes,
+} from "@svc/context";
 import { JobError } from "../errors.ts";
 import type { Job, TraceCarrier } from "../job.ts";
 import { payloadFaultOf } from "../payload.ts";
 import { traceContextOf } from "../trace.ts";
 import type { Completion, Completions } from "./completions.ts";
-import type { JobContext, JobHandler, ResolvedWorker } from "./options.ts";
+import type { Around, JobContext, JobHandler, ResolvedWorker } from "./options.ts";
 import type { Report } from "./report.ts";
 
 class RunningJob implements JobContext {
@@ -57,28 +64,41 @@ class RunningJob implements JobContext {
 function runHandler(
   running: RunningJob,
   handler: JobHandler,
-  { around, logger }: Pick<ResolvedWorker, "around" | "logger">,
+  { around, span, table, logger }: Pick<ResolvedWorker, "around" | "span" | "table" | "logger">,
 ): Promise<void> {
-  const { id, payload, requestId = id, tenantId, trace } = running.job;
+  const { id, task, payload, requestId = id, tenantId, trace } = running.job;
   const context = new RequestContext({
     requestId: isRequestId(requestId) ? requestId : mintRequestId(),
     trace: traceContextOf(trace),
     tenantId,
     log: logger,
   });
-  const run = async (): Promise<void> => void (await handler(payload, running));
-  if (around === undefined) return runWithContext(context, run);
-  return runWithContext(context, async () => {
-    let ran: Promise<void> | undefined;
-    try {
-      await around(running, () => (ran ??= run()));
-    } finally {
-      // Wait even if `around` did not: the job ends when its handler ends, and fails if the handler fails.
-      await ran?.catch(() => undefined);
-    }
-    if (ran === undefined) throw new Error("around() has not called the handler");
-    await ran;
-  });
+  const handle = async (): Promise<void> => void (await handler(payload, running));
+  const run = around === undefined ? handle : (): Promise<void> => runAround(around, running, handle);
+  if (span === undefined) return runWithContext(context, run);
+  const attributes = spanAttributes(running.job, table.name);
+  return runWithContext(context, () => inSpan(span, `job ${task}`, "consumer", attributes, run));
+}
+
+async function runAround(around: Around, job: JobContext, handle: () => Promise<void>): Promise<void> {
+  let ran: Promise<void> | undefined;
+  try {
+    await around(job, () => (ran ??= handle()));
+  } finally {
+    // Wait even if `around` did not: the job ends when its handler ends, and fails if the handler fails.
+    await ran?.catch(() => undefined);
+  }
+  if (ran === undefined) throw new Error("around() has not called the handler");
+  await ran;
+}
+
+function spanAttributes({ id, attempts }: Job, table: string): SpanAttributes {
+  return {
+    "messaging.system": "svc_jobs",
+    "messaging.destination.name": table,
+    "messaging.message.id": id,
+    "svc.job.attempts": attempts,
+  };
 }
 
 /** A worker's claimed jobs, both running and in the prefetch buffer. */

@@ -142,12 +142,15 @@ export function rowCases(backends: Backends): void {
         () => {
           throw broken;
         },
-        (_name, _attributes, run) =>
-          run(() => {
-            throw broken;
+        (_name, _kind, _attributes, run) =>
+          run({
+            set: () => {
+              throw broken;
+            },
+            trace: undefined,
           }),
-        async (_name, _attributes, run) => {
-          await run(() => undefined);
+        (_name, _kind, _attributes, run) => {
+          run({ set: () => undefined, trace: undefined });
           throw broken;
         },
       ];
@@ -170,11 +173,10 @@ export function rowCases(backends: Backends): void {
       const spans: unknown[] = [];
       const store = await make({
         embed: (given) => given.map(embedded),
-        span: async (name, attributes, run) => {
+        span: (name, kind, attributes, run) => {
           const all = { ...attributes };
-          const result = await run((more) => void Object.assign(all, more));
-          spans.push([name, all]);
-          return result;
+          spans.push([name, kind, all]);
+          return run({ set: (more) => void Object.assign(all, more), trace: undefined });
         },
       });
       await store.ingest("t", "d", texts("secret words"));
@@ -184,10 +186,15 @@ export function rowCases(backends: Backends): void {
       expect(spans).to.deep.equal([
         [
           "rag.ingest",
+          "internal",
           { ...of, "rag.document_id": "d", "rag.chunks": 1, "rag.embedded": 1, "rag.reused": 0 },
         ],
-        ["rag.ingest", { ...of, "rag.chunks": 1, "rag.embedded": 1, "rag.reused": 0 }],
-        ["rag.search", { ...of, "rag.limit": 3, "rag.hybrid": true, "rag.filtered": true, "rag.hits": 0 }],
+        ["rag.ingest", "internal", { ...of, "rag.chunks": 1, "rag.embedded": 1, "rag.reused": 0 }],
+        [
+          "rag.search",
+          "internal",
+          { ...of, "rag.limit": 3, "rag.hybrid": true, "rag.filtered": true, "rag.hits": 0 },
+        ],
       ]);
     },
   );

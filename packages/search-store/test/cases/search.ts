@@ -334,11 +334,10 @@ export function searchCases(backends: ReturnType<typeof useBackends>): void {
           asked.push(...texts);
           return texts.map(() => vector);
         },
-        span: async (name, attributes, run) => {
-          const all = { name, ...attributes };
-          const answer = await run((more) => void Object.assign(all, more));
+        span: (name, kind, attributes, run) => {
+          const all = { name, kind, ...attributes };
           spans.push(all);
-          return answer;
+          return run({ set: (more) => void Object.assign(all, more), trace: undefined });
         },
       });
       const hits = await store.search("a", { text: " hotel ", filter: { n: { gte: 0 } } });
@@ -355,6 +354,7 @@ export function searchCases(backends: ReturnType<typeof useBackends>): void {
       expect(asked).to.have.length(2);
       expect(spans[0]).to.include({
         name: "rag.search",
+        kind: "internal",
         "rag.limit": 5,
         "rag.hybrid": true,
         "rag.filtered": true,

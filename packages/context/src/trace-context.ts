@@ -1,4 +1,4 @@
-import type { TraceContext } from "@svc/context";
+import type { TraceContext } from "./types.ts";
 
 const TRACEPARENT_LENGTH = 55;
 const MAX_TRACESTATE_LENGTH = 512;
