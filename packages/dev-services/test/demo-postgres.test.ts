@@ -46,7 +46,7 @@ describe("demoPostgres", function () {
       await using demo = await demoPostgres({ checkout: first, servicePort, env });
       const { message } = await rejection(demoPostgres({ checkout: second, servicePort, env }));
       expect(message)
-        .to.contain(`port ${servicePort + 1} of 127.0.0.1`)
+        .to.contain(`port ${servicePort + 1} on 127.0.0.1`)
         .and.to.contain("is taken; stop the process that uses it, or set SVC_PORT");
       expect(await query(demo.url, "select 1 as one")).to.deep.equal([{ one: 1 }]);
     } finally {

@@ -122,7 +122,7 @@ describe("startPostgres", function () {
     mkdirSync(join(folder.path, "data"), { recursive: true });
     writeFileSync(join(folder.path, "data", "PG_VERSION"), "9\n");
     const { message } = await rejection(startPostgres({ purpose: "demo", dataDir: folder.path }));
-    expect(message).to.contain("holds data of PostgreSQL 9").and.to.contain("remove the folder");
+    expect(message).to.contain("contains data of PostgreSQL 9").and.to.contain("remove the folder");
   });
 
   it("reports the server's log when the server does not start", async () => {

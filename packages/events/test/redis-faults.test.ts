@@ -121,7 +121,7 @@ describe("the bus on Redis Streams", function () {
     for (const [options, text] of [
       [{ group: "a b", topics: ["x"], handler }, /group: must be 1 to 100 letters/],
       [{ group: "a", topics: [], handler }, /topics: must be a list of at least one/],
-      [{ group: "a", topics: [">"], handler }, /topics: must be letters/],
+      [{ group: "a", topics: [">"], handler }, /topics: must consist of words of letters/],
       [{ group: "a", topics: ["x"], handler, concurrency: 0 }, /concurrency: must be a whole number/],
     ] as const) {
       const error = await rejection(busWith().consume(options));

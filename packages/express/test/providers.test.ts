@@ -267,7 +267,7 @@ client_authentication = "client_secret_post"\nauthorization_parameters = { promp
       const more = await refusal({ toml: verifying + client("google", 'directory = "common"'), env });
       expect(more)
         .to.contain("plugin.auth.cookie_secret: is required")
-        .and.to.contain("plugin.auth.providers.google.directory: is for")
+        .and.to.contain("plugin.auth.providers.google.directory: applies only to")
         .and.not.to.contain("must be one secret");
       const three = `cookie_secret = ["${draw()}", "${draw()}", "${draw()}"]\n`;
       expect(await refused(verifying + three)).to.contain(

@@ -151,7 +151,7 @@ describe("a server without pgvector", () => {
         server("0.7.4", "0.8.0"),
         /pgvector 0\.7\.4 is too old; at least 0\.8 is needed: run `alter extension vector update`/,
       ],
-      [server(null, "0.5.1", false), /pgvector 0\.5\.1 is too old; .*: install a later one/],
+      [server(null, "0.5.1", false), /pgvector 0\.5\.1 is too old; .*: install a later version/],
       [server("0.8.0", "0.8.0", false), /on the search_path/],
     ];
     for (const [db, message] of messages) {
