@@ -29,7 +29,7 @@ describe("npm run bench", () => {
       const { code, stderr } = await run(...args);
       expect(code).to.equal(1);
       expect(stderr)
-        .to.match(/^ {2}http +what a request costs/m)
+        .to.match(/^ {2}http +the cost of a request/m)
         .and.to.match(/^ {2}budget +fails/m);
     }
   });
