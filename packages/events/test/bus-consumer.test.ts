@@ -132,7 +132,9 @@ describe("createBusConsumer()", function () {
     await using bench = await openBench(database.url);
     const bus = obedientBus();
     const events = bench.events();
-    expect(() => createBusConsumer({ bus, events, group: "books" })).to.throw("no event type has a subscriber");
+    expect(() => createBusConsumer({ bus, events, group: "books" })).to.throw(
+      "no event type has a subscriber",
+    );
     expect(() => createBusConsumer({ bus, events, group: "a b", topics: ["x"] })).to.throw("group: must be");
     expect(createBusConsumer({ bus, events, group: "books", topics: ["x"] }).subscribed).to.equal(false);
   });

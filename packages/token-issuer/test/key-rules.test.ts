@@ -142,7 +142,9 @@ describe("a key ring", () => {
     refusal(() => addKey(document, third, start), "wrong_state");
     const retired = retireKey(document, kid, start);
     const again = await key("ES256", 1);
-    expect(refusal(() => addKey(retired, again, start), "known_key").message).to.contain('its state is "retired"');
+    expect(refusal(() => addKey(retired, again, start), "known_key").message).to.contain(
+      'its state is "retired"',
+    );
     refusal(() => addKey(document, again, start), "known_key");
   });
 
