@@ -201,7 +201,7 @@ export function createEvents<M extends EventTypes<M> = Record<string, object>>(
     source,
     topics: [...subscriptions.keys()].map((type) => topicOf(options, type)),
     bus,
-    handlers: subscriberHandlers(subscriptions.values()),
+    handlers: subscriberHandlers(subscriptions.values(), options.span),
     async publish<T extends keyof M & string>(event: NewEvent<T, M[T] & object>, given?: PublishOptions) {
       const [envelope] = await publishAll([event], given);
       return envelope as EventEnvelope<T, M[T] & object>;

@@ -1,4 +1,4 @@
-import type { Logger } from "@svc/context";
+import type { Logger, SpanHook } from "@svc/context";
 import type { JobTable } from "@svc/job-table";
 import { defineOptions, inSeconds, kinds as k, type OptionsOf } from "@svc/options";
 import type { EventEnvelope } from "./envelope.ts";
@@ -84,6 +84,11 @@ export const eventsOptions = defineOptions("createEvents()", {
   receiveTimeoutMs: { kind: deadline },
   /** Logger for messages from the bus that are not valid events. Default: none. */
   logger: { kind: logger },
+  /**
+   * Starts a consumer span `event <type>` around every call of a subscriber, inside the span of its job (TRACE-13). Its
+   * errors do not affect the job. Default: none.
+   */
+  span: { kind: k.optional(k.func<SpanHook>()) },
   /** Receives `published`, `received` and `refused`, for metrics. Default: none. */
   onEvent: { kind: k.optional(k.func<(event: EventsEvent) => void>()) },
   /** Returns the current time in milliseconds since the Unix epoch. Default: `Date.now`. */

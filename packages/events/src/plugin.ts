@@ -1,6 +1,6 @@
 import type { JobTable } from "@svc/job-table";
 import { ConfigurationError, type Fault } from "@svc/options";
-import { definePlugin, type PluginContext, type PluginParts, type SchemaPart } from "@svc/plugin";
+import { definePlugin, type PluginContext, type PluginParts, type SchemaPart, spanPart } from "@svc/plugin";
 import type { Database } from "@svc/sql";
 import type { Events } from "./events.ts";
 import type { Inbox } from "./inbox.ts";
@@ -21,7 +21,7 @@ export { type EventsSettings, writesOutbox } from "./plugin-options.ts";
 /** `[plugin.events]`: the publisher as `service.events`, the relay, the bus and the subscribers. */
 export const eventsPlugin = definePlugin({
   name: "events",
-  uses: ["database", "queue"],
+  uses: ["database", "queue", "telemetry"],
   options: pluginOptions,
   start: startEvents,
 });
@@ -74,6 +74,7 @@ async function startEvents(context: PluginContext<EventsSettings>): Promise<Plug
       outbox,
       bus,
       logger,
+      span: spanPart(context),
     }),
   );
   const consumes = works && bus !== undefined && (events?.topics.length ?? 0) > 0;

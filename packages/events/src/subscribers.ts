@@ -1,3 +1,4 @@
+import { inSpan, type SpanAttributes, type SpanHook } from "@svc/context";
 import type { JobContext, JobHandler, NewJob } from "@svc/job-table";
 import { ConfigurationError, type Names } from "@svc/options";
 import { createHash } from "node:crypto";
@@ -101,12 +102,25 @@ export function subscriberJobs(
 /** Maps the subscribers' tasks to handlers for a worker. */
 export function subscriberHandlers(
   subscriptions: Iterable<readonly Subscription[]>,
+  span: SpanHook | undefined,
 ): Readonly<Record<string, JobHandler>> {
   const handlers: Record<string, JobHandler> = {};
   for (const { task, call } of [...subscriptions].flat()) {
     handlers[task] = async (payload: { readonly event?: unknown } | null, job) => {
-      await call(readEnvelope(payload?.event), job);
+      const event = readEnvelope(payload?.event);
+      await inSpan(span, `event ${event.type}`, "consumer", spanAttributes(event, job), async () =>
+        call(event, job),
+      );
     };
   }
   return handlers;
+}
+
+function spanAttributes({ id, type }: EventEnvelope, { attempts }: JobContext): SpanAttributes {
+  return {
+    "messaging.system": "svc_jobs",
+    "messaging.destination.name": type,
+    "messaging.message.id": id,
+    "svc.job.attempts": attempts,
+  };
 }

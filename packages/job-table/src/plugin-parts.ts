@@ -1,6 +1,6 @@
 import { currentContext, type Logger, type Middleware } from "@svc/context";
 import { takeOptions } from "@svc/options";
-import type { PluginContext, PluginParts } from "@svc/plugin";
+import { type PluginContext, type PluginParts, spanPart } from "@svc/plugin";
 import type { Database } from "@svc/sql";
 import { createJobTable, type JobTable } from "./job-table.ts";
 import type { ScheduleRow } from "./page/options.ts";
@@ -37,10 +37,11 @@ export function isTooSmallToListen(db: Database): boolean {
 }
 
 export async function workerParts(
-  { options, logger, part }: Context,
+  context: Context,
   table: JobTable,
   handlers: Readonly<Record<string, JobHandler>>,
 ): Promise<PluginParts> {
+  const { options, logger, part } = context;
   let running = (): number => 0;
   const onEvent = await part<QueueTools>("queueTools")?.jobMetrics(Object.keys(handlers), () => running());
   const worker = createWorker({
@@ -58,6 +59,7 @@ export async function workerParts(
     handlers,
     logger,
     onEvent,
+    span: spanPart(context),
     around(job, run) {
       const current = currentContext();
       // Records that are logged through the context include the job id.

@@ -10,7 +10,7 @@ export type { QueueTools } from "./plugin-parts.ts";
 /** `[plugin.queue]`: the job table as `service.jobs`, its worker and the queue page. */
 export const queuePlugin = definePlugin({
   name: "queue",
-  uses: ["database", "metrics"],
+  uses: ["database", "metrics", "telemetry"],
   options: queueOptions,
   async start(context) {
     const { options, part, systemPaths } = context;

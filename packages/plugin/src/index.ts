@@ -4,6 +4,7 @@ export { joinPlugins, type JoinedPlugin, type Together } from "./join-plugins.ts
 export { mergeParts } from "./merge-parts.ts";
 export { faultsOfParts, isStop } from "./parts-faults.ts";
 export type { AnyPlugin, CodeEntries, PartsOf, Plugin, PluginContext, ServiceFacts } from "./plugin.ts";
+export { spanPart } from "./span-part.ts";
 export {
   type BackgroundPart,
   type FrameworkRoute,

@@ -13,6 +13,8 @@ export interface Completion {
   readonly claimedAt: number;
   readonly durationMs: number;
   readonly error?: unknown;
+  /** The trace of the job's span, which may begin with the job. Default: the job's own trace. */
+  readonly traceId?: string | undefined;
   /** Whether to dead-letter the job immediately. */
   readonly dead: boolean;
   /** Whether an earlier statement for the job failed but may still have taken effect. */

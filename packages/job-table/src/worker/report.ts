@@ -51,8 +51,11 @@ export function createReport(
 
   return {
     emit,
-    completed({ job, durationMs, error, kind }, outcome) {
-      const fields = (): object => ({ ...fieldsOf(job), duration_ms: Math.round(durationMs * 1000) / 1000 });
+    completed({ job, durationMs, error, kind, traceId }, outcome) {
+      const fields = (): object => ({
+        ...fieldsOf(job, traceId),
+        duration_ms: Math.round(durationMs * 1000) / 1000,
+      });
       switch (outcome) {
         case "done":
           logger?.info(fields(), "job done");
@@ -97,12 +100,12 @@ export function createReport(
 }
 
 /** Returns the fields of a log record about a job (JOB-18). */
-function fieldsOf(job: Job): Record<string, unknown> {
+function fieldsOf(job: Job, spanTraceId?: string): Record<string, unknown> {
   const { id, task, attempts, requestId, tenantId, trace } = job;
   const fields: Record<string, unknown> = { job_id: id, task, attempts };
   if (requestId !== undefined) fields["request_id"] = requestId;
-  const context = traceContextOf(trace);
-  if (context !== undefined) fields["trace_id"] = context.traceId;
+  const traceId = spanTraceId ?? traceContextOf(trace)?.traceId;
+  if (traceId !== undefined) fields["trace_id"] = traceId;
   if (tenantId !== undefined) fields["tenant_id"] = tenantId;
   return fields;
 }

@@ -28,6 +28,8 @@ class RunningJob implements JobContext {
   readonly claimedAt: number;
   /** The reason with which the job's signal was aborted. */
   stopped: JobError | undefined;
+  /** The trace of the job's span. */
+  traceId: string | undefined;
   /** Whether the completion was recorded while the handler was still running. */
   abandoned = false;
   #controller: AbortController | undefined;
@@ -77,7 +79,12 @@ function runHandler(
   const run = around === undefined ? handle : (): Promise<void> => runAround(around, running, handle);
   if (span === undefined) return runWithContext(context, run);
   const attributes = spanAttributes(running.job, table.name);
-  return runWithContext(context, () => inSpan(span, `job ${task}`, "consumer", attributes, run));
+  return runWithContext(context, () =>
+    inSpan(span, `job ${task}`, "consumer", attributes, (open) => {
+      running.traceId = open.trace?.traceId;
+      return run();
+    }),
+  );
 }
 
 async function runAround(around: Around, job: JobContext, handle: () => Promise<void>): Promise<void> {
@@ -173,10 +180,11 @@ export function createRunningJobs(
 
   function complete(
     kind: Completion["kind"],
-    { job, claimedAt, startedAt }: RunningJob,
+    { job, claimedAt, startedAt, traceId }: RunningJob,
     error?: unknown,
   ): void {
-    completions.add({ kind, job, claimedAt, durationMs: performance.now() - startedAt, error, dead: false });
+    const durationMs = performance.now() - startedAt;
+    completions.add({ kind, job, claimedAt, durationMs, error, dead: false, traceId });
   }
 
   /** Starts buffered jobs. Releases a job whose remaining lease is too short, without counting the attempt. */
