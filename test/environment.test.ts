@@ -7,6 +7,8 @@ const root = join(import.meta.dirname, "..");
 
 // Commands may read the environment, libraries may not.
 const READERS = ["config", "cli", "conformance", "load-test", "dev-services"];
+// The exporter of OpenTelemetry reads variables itself, so this file hides them from it.
+const HIDES_VARIABLES = ["packages/telemetry/src/otlp-exporter.ts"];
 // A test run sets these for its own workers; they are not user settings.
 const HANDED_TO_WORKERS = ["SVC_TEST_RUN", "SVC_TEST_COUNTS", "SVC_TEST_STARTED", "SVC_TEST_FILES"];
 
@@ -16,7 +18,7 @@ describe("the environment", () => {
       (file) => !READERS.includes(file.split("/")[1] ?? "") && !file.includes("/cli/"),
     );
     expect(sources).to.have.length.above(10);
-    expect(sources.filter((file) => readsEnvironment(read(file)))).to.deep.equal([]);
+    expect(sources.filter((file) => readsEnvironment(read(file)))).to.deep.equal(HIDES_VARIABLES);
   });
 
   it("ENV-6 ENV-7 consists only of variables that the contract names", () => {

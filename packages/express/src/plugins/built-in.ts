@@ -1,4 +1,5 @@
 import type { Cache } from "@svc/cache";
+import type { Middleware } from "@svc/context";
 import { cachePlugin } from "@svc/cache/plugin";
 import { databasePlugin } from "@svc/database/plugin";
 import { eventsPlugin } from "@svc/events/plugin";
@@ -9,8 +10,23 @@ import { type MetricsMiddleware, metricsPlugin } from "@svc/metrics/plugin";
 import { signInPlugin } from "@svc/oidc-login/plugin";
 import { definePlugin, joinPlugins } from "@svc/plugin";
 import { schedulesPlugin } from "@svc/scheduler/plugin";
+import { telemetryPlugin, type TelemetryTools } from "@svc/telemetry/plugin";
 import { tenancyPlugin } from "@svc/tenancy/plugin";
 import { issuingPlugin, type TokenStores } from "@svc/token-issuer/plugin";
+
+async function adminsOnly(): Promise<Middleware> {
+  const { requireRoles } = await import("@svc/jwt-auth");
+  return requireRoles("admin");
+}
+
+/** Gives the plugin `telemetry` the role check, because its package must not depend on the package that contains it. */
+const telemetryTools = definePlugin({
+  name: "telemetry",
+  start() {
+    const tools: TelemetryTools = { adminsOnly };
+    return { offers: { telemetryTools: tools } };
+  },
+});
 
 /**
  * Gives the plugin `queue` the role check and the job metrics, because its package must not depend on the packages that
@@ -21,10 +37,7 @@ const queueTools = definePlugin({
   start({ part }) {
     const metrics = part<MetricsMiddleware>("metrics");
     const tools: QueueTools = {
-      async adminsOnly() {
-        const { requireRoles } = await import("@svc/jwt-auth");
-        return requireRoles("admin");
-      },
+      adminsOnly,
       async jobMetrics(tasks, running) {
         if (metrics === undefined) return undefined;
         const { jobMetrics } = await import("@svc/metrics");
@@ -64,6 +77,7 @@ const tokenStores = definePlugin({
  */
 export const builtInPlugins = [
   observabilityPlugin,
+  joinPlugins("telemetry", telemetryTools, telemetryPlugin),
   metricsPlugin,
   databasePlugin,
   joinPlugins("queue", queueTools, queuePlugin, schedulesPlugin),

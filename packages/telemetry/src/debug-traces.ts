@@ -1,0 +1,33 @@
+import type { Middleware } from "@svc/context";
+import { sendJson } from "@svc/problem";
+import type { RecordedSpan } from "./recorded-span.ts";
+
+/** Spans of one trace. */
+interface Trace {
+  readonly traceId: string;
+  readonly spans: RecordedSpan[];
+}
+
+/**
+ * Returns a handler that responds with the kept spans by trace, the trace with the newest span first.
+ *
+ * @param guard runs before; undefined for none
+ */
+export function debugTraces(spans: () => readonly RecordedSpan[], guard: Middleware | undefined): Middleware {
+  const show: Middleware = (req, res) => sendJson(req, res, 200, { traces: byTrace(spans()) });
+  if (guard === undefined) return show;
+  return (req, res, next) =>
+    guard(req, res, (error) => (error === undefined ? show(req, res, next) : next(error)));
+}
+
+function byTrace(spans: readonly RecordedSpan[]): readonly Trace[] {
+  const traces = new Map<string, Trace>();
+  for (const span of spans) {
+    const trace = traces.get(span.traceId) ?? { traceId: span.traceId, spans: [] };
+    // Insert again, so that the trace with the newest span is last.
+    traces.delete(span.traceId);
+    traces.set(span.traceId, trace);
+    trace.spans.push(span);
+  }
+  return [...traces.values()].toReversed();
+}

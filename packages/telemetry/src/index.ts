@@ -1,0 +1,4 @@
+export type { TelemetryOptions } from "./options.ts";
+export type { RecordedSpan } from "./recorded-span.ts";
+export type { TracedPool } from "./sql/trace-queries.ts";
+export { telemetry, type TelemetryMiddleware } from "./telemetry.ts";

@@ -1,0 +1,36 @@
+import type { CheckResult, ReadinessCheck } from "@svc/context";
+import type { ExportCounts } from "./span-queue.ts";
+
+/** What `/ready` shows of tracing. */
+export interface ExportState {
+  /** Where spans go; undefined while nothing is exported. */
+  readonly target: string | undefined;
+  readonly counts: ExportCounts;
+  /** Attributes that were dropped because they must not be recorded. */
+  readonly attributesDropped: number;
+  /** Failures of tracing itself. */
+  readonly failures: number;
+}
+
+/** Returns the check of `/ready`, which is never critical (RDY-17, TRACE-23). */
+export function telemetryCheck(stateOf: () => ExportState): ReadinessCheck {
+  return { name: "telemetry", critical: false, check: () => resultOf(stateOf()) };
+}
+
+function resultOf({ target, counts, attributesDropped, failures }: ExportState): CheckResult {
+  if (target === undefined) return { healthy: true, detail: "not exporting: set SVC_TELEMETRY_ENDPOINT" };
+  const { exported, failedBatches, dropped, failing } = counts;
+  return {
+    healthy: !failing,
+    detail: failing
+      ? "span export failing; spans are being dropped"
+      : `exporting to ${target}: ${exported} span(s) exported, ${failedBatches} batch(es) failed`,
+    meta: {
+      spans_exported: exported,
+      batches_failed: failedBatches,
+      spans_dropped: dropped,
+      attributes_dropped: attributesDropped,
+      failures,
+    },
+  };
+}

@@ -1,0 +1,121 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Context, Span, Tracer } from "@opentelemetry/api";
+import {
+  contextOf,
+  enterContext,
+  type Middleware,
+  onResponseEnd,
+  openContext,
+  parseTraceparent,
+} from "@svc/context";
+import { responseError } from "@svc/problem";
+import { routeTemplateOf } from "@svc/route-template";
+import { cutText } from "./attributes.ts";
+import { exceptionAttributes } from "./exception-event.ts";
+import type { Failures } from "./failures.ts";
+import type { OpenTelemetry } from "./packages.ts";
+import { continueTrace, traceOf } from "./trace-parent.ts";
+
+const SERVER = 1;
+const ERROR = { code: 2 } as const;
+const SPAN: unique symbol = Symbol("@svc/telemetry/span") as never;
+
+interface TracedRequest extends IncomingMessage {
+  [SPAN]?: Span;
+}
+
+/**
+ * Returns middleware that runs a request inside its server span (TRACE-7, TRACE-18, TRACE-22). The span's trace is the
+ * context's `trace` from then on, also after the response: work that the request started still belongs to it.
+ */
+export function serverSpans(api: OpenTelemetry["api"], tracer: Tracer, failures: Failures): Middleware {
+  const options = { kind: SERVER };
+
+  function start(req: TracedRequest, res: ServerResponse): Context | undefined {
+    const active = api.context.active();
+    // The instrumentation of HTTP has already started the request's only server span.
+    if (isServerSpan(api.trace.getSpan(active))) return undefined;
+    const context = openContext(req);
+    const { traceparent, tracestate } = req.headers;
+    if (typeof traceparent === "string") {
+      const state = typeof tracestate === "string" ? tracestate : undefined;
+      context.deferTrace(parseTraceparent, traceparent, state);
+    }
+    const caller = context.trace;
+    const parent = caller === undefined ? active : continueTrace(api, active, caller);
+    const span = tracer.startSpan(req.method ?? "", options, parent);
+    req[SPAN] = span;
+    context.openSpan(traceOf(span.spanContext(), caller));
+    onResponseEnd(req, res, ended);
+    return api.trace.setSpan(parent, span);
+  }
+
+  function ended(req: TracedRequest, res: ServerResponse, aborted: boolean): void {
+    const span = req[SPAN];
+    if (span === undefined) return;
+    try {
+      if (span.isRecording()) describe(span, req, res, aborted);
+    } catch (error) {
+      failures.report(error);
+    }
+    try {
+      span.end();
+    } catch (error) {
+      failures.report(error);
+    }
+  }
+
+  return function telemetryMiddleware(req, res, next) {
+    let context: Context | undefined;
+    try {
+      context = start(req, res);
+    } catch (error) {
+      failures.report(error);
+    }
+    if (context === undefined) next();
+    else enter(context, req, res, next);
+  };
+
+  function enter(context: Context, req: IncomingMessage, res: ServerResponse, next: () => void): void {
+    let entered = false;
+    const run = (): void => {
+      entered = true;
+      next();
+    };
+    enterContext(req, res, () => {
+      try {
+        api.context.with(context, run);
+      } catch (error) {
+        if (entered) throw error;
+        failures.report(error);
+        next();
+      }
+    });
+  }
+}
+
+function isServerSpan(span: Span | undefined): boolean {
+  return (span as { readonly kind?: number } | undefined)?.kind === SERVER;
+}
+
+function describe(span: Span, req: IncomingMessage, res: ServerResponse, aborted: boolean): void {
+  const method = req.method ?? "";
+  const template = routeTemplateOf(req);
+  const context = contextOf(req);
+  span.setAttribute("http.request.method", method);
+  if (template !== undefined) {
+    const route = cutText(template);
+    span.updateName(`${method} ${route}`);
+    span.setAttribute("http.route", route);
+  }
+  // A connection that broke before the head was sent has no status.
+  if (!aborted || res.headersSent) span.setAttribute("http.response.status_code", res.statusCode);
+  const { tenantId, requestId = "" } = context ?? {};
+  if (tenantId !== undefined) span.setAttribute("jfast.tenant_id", cutText(tenantId));
+  if (requestId !== "") span.setAttribute("jfast.request_id", requestId);
+  const error = responseError(res);
+  // Below 400 an error means that the response failed after its head had been sent; from 400 on it is the client's.
+  if (res.statusCode >= 500 || (error !== undefined && res.statusCode < 400)) span.setStatus(ERROR);
+  else return;
+  if (error !== undefined) span.addEvent("exception", exceptionAttributes(error));
+}

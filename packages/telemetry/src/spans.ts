@@ -1,0 +1,189 @@
+import type { Context, Span, Tracer } from "@opentelemetry/api";
+import {
+  currentContext,
+  type OpenSpan,
+  type SpanAttributes,
+  type SpanHook,
+  type SpanKind,
+  type TraceContext,
+} from "@svc/context";
+import { isThenable } from "@svc/resilience";
+import { allowedAttributes } from "./attributes.ts";
+import { exceptionAttributes } from "./exception-event.ts";
+import type { Failures } from "./failures.ts";
+import type { OpenTelemetry } from "./packages.ts";
+import type { StartedSpan, StatementSpans } from "./started-span.ts";
+import { continueTrace, isSampled, traceOf } from "./trace-parent.ts";
+
+/** Starts spans that do not belong to an incoming request. */
+export interface Spans extends StatementSpans {
+  readonly hook: SpanHook;
+  /** Returns whether a span is open that a statement's span can be inside of; cheaper than to start one. */
+  readonly isTracing: () => boolean;
+  /** Runs a function in a context in which the instrumentations of OpenTelemetry make no spans. */
+  readonly untraced: <T>(run: () => T) => T;
+}
+
+export interface SpansOptions {
+  readonly api: OpenTelemetry["api"];
+  readonly tracer: Tracer;
+  readonly failures: Failures;
+  readonly onDropped: (attributes: number) => void;
+}
+
+const NO_SPAN: OpenSpan = { set: () => undefined, trace: undefined };
+const ERROR = { code: 2 } as const;
+
+export function createSpans({ api, tracer, failures, onDropped }: SpansOptions): Spans {
+  const kinds = { internal: 0, server: 1, client: 2, consumer: 4 } as const;
+  // The SDK and all instrumentations read this key, which `@opentelemetry/core` defines by its name.
+  const suppressed = api.createContextKey("OpenTelemetry SDK Context Key SUPPRESS_TRACING");
+
+  function start(
+    name: string,
+    kind: SpanKind,
+    attributes: SpanAttributes,
+    parent: Context,
+    inside: (context: Context) => Context,
+  ): StartedSpan | undefined {
+    const trace = currentContext()?.trace;
+    try {
+      const options = { kind: kinds[kind], attributes: allowedAttributes(attributes, onDropped) };
+      const span = tracer.startSpan(name, options, parent);
+      return started(span, inside(api.trace.setSpan(parent, span)), trace);
+    } catch (error) {
+      failures.report(error);
+      return undefined;
+    }
+  }
+
+  function started(span: Span, context: Context, parent: TraceContext | undefined): StartedSpan {
+    let ended = false;
+    return {
+      trace: traceOf(span.spanContext(), parent),
+      set: (attributes) => quietly(() => span.setAttributes(allowedAttributes(attributes, onDropped))),
+      within: (run) => runIn(context, run),
+      end(failed = false) {
+        if (ended) return;
+        ended = true;
+        quietly(() => {
+          if (failed) span.setStatus(ERROR);
+          span.end();
+        });
+      },
+      fail(error) {
+        quietly(() => span.addEvent("exception", exceptionAttributes(error)));
+        this.end(true);
+      },
+    };
+  }
+
+  function quietly(act: () => unknown): void {
+    try {
+      act();
+    } catch (error) {
+      failures.report(error);
+    }
+  }
+
+  /** Runs a function once in a context of OpenTelemetry, or without it when the context manager fails. */
+  function runIn<T>(context: Context, run: () => T): T {
+    let entered = false;
+    try {
+      return api.context.with(context, () => {
+        entered = true;
+        return run();
+      });
+    } catch (error) {
+      if (entered) throw error;
+      failures.report(error);
+      return run();
+    }
+  }
+
+  /** Returns the context of the span that a new span of this kind is inside. */
+  function parentFor(kind: SpanKind): Context {
+    const active = api.context.active();
+    const isInside = api.trace.getSpan(active) !== undefined;
+    // A job runs in the trace of its own request, but the worker may have been woken up by code of another one.
+    if (isInside && (kind === "client" || kind === "internal")) return active;
+    const trace = currentContext()?.trace;
+    return trace === undefined ? active : continueTrace(api, active, trace);
+  }
+
+  const hook: SpanHook = (name, kind, attributes, run) => {
+    const span = startHooked(name, kind, attributes);
+    if (span === undefined) return run(NO_SPAN);
+    let result;
+    try {
+      result = span.within(() => run(span));
+    } catch (error) {
+      span.fail(error);
+      throw error;
+    }
+    if (!isThenable(result)) {
+      span.end();
+      return result;
+    }
+    return result.then(
+      (value: unknown) => {
+        span.end();
+        return value;
+      },
+      (error: unknown) => {
+        span.fail(error);
+        throw error;
+      },
+    ) as typeof result;
+  };
+
+  function startHooked(name: string, kind: SpanKind, attributes: SpanAttributes): StartedSpan | undefined {
+    try {
+      return start(name, kind, attributes, parentFor(kind), (context) => context);
+    } catch (error) {
+      failures.report(error);
+      return undefined;
+    }
+  }
+
+  function isTracing(): boolean {
+    const span = api.trace.getActiveSpan();
+    return span === undefined ? isSampled(currentContext()?.openTrace) : span.isRecording();
+  }
+
+  /** Returns the context of the open and recorded span of the current request or job. */
+  function recordedParent(): Context | undefined {
+    const active = api.context.active();
+    const span = api.trace.getSpan(active);
+    if (span !== undefined) return span.isRecording() ? active : undefined;
+    // Code that runs where the context of OpenTelemetry is lost, such as behind a body parser, still has its request.
+    const trace = currentContext()?.openTrace;
+    return isSampled(trace) ? continueTrace(api, active, trace) : undefined;
+  }
+
+  return {
+    hook,
+    isTracing,
+    untraced: (run) => runIn(api.context.active().setValue(suppressed, true), run),
+    startClient(name, attributes) {
+      try {
+        const parent = recordedParent();
+        // An instrumentation of the driver makes no second span for the statement.
+        return (
+          parent && start(name, "client", attributes, parent, (inner) => inner.setValue(suppressed, true))
+        );
+      } catch (error) {
+        failures.report(error);
+        return undefined;
+      }
+    },
+    bind(callback) {
+      try {
+        return api.context.bind(api.context.active(), callback);
+      } catch (error) {
+        failures.report(error);
+        return callback;
+      }
+    },
+  };
+}

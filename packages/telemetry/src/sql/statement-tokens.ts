@@ -1,0 +1,151 @@
+/** `space` is white space or a comment, `quoted` an identifier in double quotes, and `symbol` one other character. */
+export type TokenKind = "space" | "word" | "quoted" | "literal" | "parameter" | "symbol";
+
+export interface Token {
+  readonly kind: TokenKind;
+  readonly start: number;
+  readonly end: number;
+}
+
+/**
+ * Splits SQL text into tokens as PostgreSQL does, in linear time. A quoted token without an end, and the rest of a text
+ * after a token that servers read differently, is one literal.
+ */
+export function* statementTokens(text: string): Generator<Token, void> {
+  for (let start = 0; start < text.length;) {
+    const token = tokenAt(text, start);
+    yield token;
+    start = token.end;
+  }
+}
+
+function tokenAt(text: string, start: number): Token {
+  const code = text.charCodeAt(start);
+  if (isSpace(code)) return { kind: "space", start, end: endOfRun(text, start, isSpace) };
+  if (isLetter(code)) return wordAt(text, start);
+  if (isDigit(code)) return { kind: "literal", start, end: endOfNumber(text, start) };
+  const next = text[start + 1];
+  switch (text[start]) {
+    case "'":
+      return { kind: "literal", start, end: endOfString(text, start + 1) };
+    case '"':
+      return quotedAt(text, start);
+    case "$":
+      return dollarAt(text, start);
+    case "-":
+      if (next === "-") return { kind: "space", start, end: endOfRun(text, start, isInLine) };
+      break;
+    case "/":
+      if (next === "*") return { kind: "space", start, end: endOfComment(text, start) };
+      break;
+    case ".":
+      if (isDigit(text.charCodeAt(start + 1)))
+        return { kind: "literal", start, end: endOfNumber(text, start) };
+  }
+  return { kind: "symbol", start, end: start + 1 };
+}
+
+/** Reads a word, or a string with a prefix such as `E'…'` or `X'…'`. */
+function wordAt(text: string, start: number): Token {
+  const end = endOfRun(text, start, isWordPart);
+  const word = end === start + 1 && text[end] === "'" ? text.charAt(start).toLowerCase() : "";
+  if (word === "e") return { kind: "literal", start, end: endOfEscaped(text, end + 1) };
+  if (word === "b" || word === "x" || word === "n") {
+    return { kind: "literal", start, end: endOfString(text, end + 1) };
+  }
+  return { kind: "word", start, end };
+}
+
+function quotedAt(text: string, start: number): Token {
+  const end = endOfQuoted(text, start + 1, '"');
+  if (end === undefined) return { kind: "literal", start, end: text.length };
+  return { kind: "quoted", start, end };
+}
+
+/** Reads a parameter such as `$1`, or a string such as `$tag$…$tag$`. */
+function dollarAt(text: string, start: number): Token {
+  const first = text.charCodeAt(start + 1);
+  if (isDigit(first)) return { kind: "parameter", start, end: endOfRun(text, start + 1, isDigit) };
+  const tagEnd = isLetter(first) ? endOfRun(text, start + 1, isLetterOrDigit) : start + 1;
+  if (text[tagEnd] !== "$") return { kind: "symbol", start, end: start + 1 };
+  const tag = text.slice(start, tagEnd + 1);
+  const close = text.indexOf(tag, tagEnd + 1);
+  return { kind: "literal", start, end: close < 0 ? text.length : close + tag.length };
+}
+
+/** Returns the end of a comment, in which others may be nested. */
+function endOfComment(text: string, start: number): number {
+  let depth = 0;
+  for (let at = start; at < text.length; at++) {
+    if (text[at] === "/" && text[at + 1] === "*") depth += 1;
+    else if (text[at] === "*" && text[at + 1] === "/") depth -= 1;
+    else continue;
+    at += 1;
+    if (depth === 0) return at + 1;
+  }
+  return text.length;
+}
+
+function endOfQuoted(text: string, from: number, quote: string): number | undefined {
+  for (let at = text.indexOf(quote, from); at >= 0; at = text.indexOf(quote, at + 2)) {
+    if (text[at + 1] !== quote) return at + 1;
+  }
+  return undefined;
+}
+
+function endOfString(text: string, from: number): number {
+  const end = endOfQuoted(text, from, "'") ?? text.length;
+  // Without `standard_conforming_strings`, a quote after a backslash does not end the string.
+  return text.slice(from, end).includes("\\'") ? text.length : end;
+}
+
+function endOfEscaped(text: string, from: number): number {
+  for (let at = from; at < text.length; at++) {
+    if (text[at] === "'" && text[at + 1] !== "'") return at + 1;
+    if (text[at] === "\\" || text[at] === "'") at += 1;
+  }
+  return text.length;
+}
+
+/** Includes letters that follow the digits, as in `0xff`, `1e-3` and malformed numbers. */
+function endOfNumber(text: string, start: number): number {
+  let at = start;
+  while (isLetterOrDigit(text.charCodeAt(at)) || text[at] === "." || isExponentSign(text, at)) at += 1;
+  // Whether a dollar sign here starts a string depends on the server's version.
+  return text[at] === "$" ? text.length : at;
+}
+
+function isExponentSign(text: string, at: number): boolean {
+  return (text[at] === "+" || text[at] === "-") && (text[at - 1] === "e" || text[at - 1] === "E");
+}
+
+function endOfRun(text: string, from: number, belongs: (code: number) => boolean): number {
+  let at = from;
+  while (belongs(text.charCodeAt(at))) at += 1;
+  return at;
+}
+
+function isSpace(code: number): boolean {
+  return code === 32 || (code >= 9 && code <= 13);
+}
+
+function isInLine(code: number): boolean {
+  return code >= 0 && code !== 10 && code !== 13;
+}
+
+function isDigit(code: number): boolean {
+  return code >= 48 && code <= 57;
+}
+
+/** PostgreSQL takes the underscore and all characters outside ASCII for letters. */
+function isLetter(code: number): boolean {
+  return (code >= 97 && code <= 122) || (code >= 65 && code <= 90) || code === 95 || code >= 128;
+}
+
+function isLetterOrDigit(code: number): boolean {
+  return isLetter(code) || isDigit(code);
+}
+
+function isWordPart(code: number): boolean {
+  return isLetterOrDigit(code) || code === 36;
+}

@@ -1,0 +1,265 @@
+import { AsyncResource } from "node:async_hooks";
+import { isThenable } from "@svc/resilience";
+import { type PooledConnection, safeErrorText, sqlStateOf, takesPlanned } from "@svc/sql";
+import type { StartedSpan, StatementSpans } from "../started-span.ts";
+import { createSpanOfStatement } from "./span-of-statement.ts";
+
+/** A `pg` pool, or an object that has one, such as the `Database` of `@svc/database`. */
+export type TracedPool = PgPool | { readonly pool: PgPool };
+
+export interface QueryTracerOptions {
+  readonly spans: StatementSpans;
+  /** Whether spans have the attribute `db.statement`: the text with `?` for each value. */
+  readonly recordStatement: boolean;
+  /** Receives the errors of the tracing itself, which never reach the application. */
+  readonly logFailure: (error: unknown) => void;
+  /** Returns false when no span would start; the text is not analysed then. Default: always true. */
+  readonly isTracing?: (() => boolean) | undefined;
+}
+
+/** The members of a `pg` pool that the tracing uses. */
+interface PgPool {
+  readonly totalCount: number;
+  connect(): Promise<PooledConnection>;
+  on(event: "acquire" | "remove", listener: (client: PgClient) => void): unknown;
+  on(event: "release", listener: (error: unknown, client: PgClient) => void): unknown;
+}
+
+type Method = (this: unknown, ...args: unknown[]) => unknown;
+
+interface PgClient {
+  readonly database?: unknown;
+  readonly query: Method;
+}
+
+/** A statement that handles the server's messages itself, such as a cursor. */
+interface Submittable {
+  handleError: Method;
+  handleReadyForQuery: Method;
+}
+
+/** Ends the span of one statement; only the first call has an effect. */
+interface SpanEnd {
+  readonly succeeded: (result?: unknown) => void;
+  readonly failed: (error: unknown) => void;
+}
+
+/**
+ * Returns a function that traces all statements on a `pg` pool (TRACE-8). Connections that are in use are traced from the
+ * next time that they are acquired. Statements, results and errors are unchanged, and the tracing never makes a statement
+ * fail (TRACE-21). The function throws a TypeError for any other value, and ignores a pool that it traces already.
+ */
+export function createQueryTracer(options: QueryTracerOptions): (target: TracedPool) => void {
+  const { spans, logFailure, isTracing = () => true } = options;
+  const spanOfStatement = createSpanOfStatement(options.recordStatement);
+  const pools = new WeakSet<PgPool>();
+  const clients = new WeakSet<PgClient>();
+  const unfinished = new WeakMap<PgClient, Set<SpanEnd>>();
+
+  /** Runs code of the tracing. */
+  function attempt<T>(work: () => T): T | undefined {
+    try {
+      return work();
+    } catch (error) {
+      try {
+        logFailure(error);
+      } catch {
+        // Ignore: no other logger is available to report this.
+      }
+      return undefined;
+    }
+  }
+
+  function traceClient(client: PgClient): void {
+    if (clients.has(client)) return;
+    clients.add(client);
+    // A method of another wrapper may accept only SQL text.
+    if (!Object.hasOwn(client, "query")) takesPlanned(client as never, client);
+    const value = tracedQuery(client.query);
+    Object.defineProperty(client, "query", { value, writable: true, configurable: true });
+  }
+
+  function tracedQuery(query: Method): Method {
+    return function (this: unknown, ...args) {
+      const client = this as PgClient;
+      const span = attempt(() => startSpan(client, args[0]));
+      if (span === undefined) return query.apply(client, args);
+      const end = endOf(span);
+      const watched = attempt(() => watch(client, args, end));
+      let result: unknown;
+      try {
+        result = callWithin(span, () => query.apply(client, watched ?? args));
+      } catch (error) {
+        end.failed(error);
+        throw error;
+      }
+      if (watched !== undefined) return result;
+      if (!isThenable(result)) {
+        end.succeeded();
+        return result;
+      }
+      // Return the derived promise: a listener on the original one would hide an unhandled rejection.
+      return result.then(
+        (value: unknown) => {
+          end.succeeded(value);
+          return value;
+        },
+        (error: unknown) => {
+          end.failed(error);
+          throw error;
+        },
+      );
+    };
+  }
+
+  function startSpan({ database }: PgClient, statement: unknown): StartedSpan | undefined {
+    if (!isTracing()) return undefined;
+    const { name, attributes } = spanOfStatement(textOf(statement));
+    const named = typeof database === "string" ? { ...attributes, "db.name": database } : attributes;
+    return spans.startClient(name, named);
+  }
+
+  /** Calls a function once, inside the span if that is possible. */
+  function callWithin(span: StartedSpan, call: () => unknown): unknown {
+    let outcome: (() => unknown) | undefined;
+    const once = (): void => {
+      outcome ??= outcomeOf(call);
+    };
+    attempt(() => span.within(once));
+    once();
+    return outcome?.();
+  }
+
+  function endOf(span: StartedSpan): SpanEnd {
+    let ended = false;
+    const end = (failed: boolean, name: string, value: () => string | number | undefined): void => {
+      if (ended) return;
+      ended = true;
+      attempt(() => {
+        const known = value();
+        if (known !== undefined) span.set({ [name]: known });
+      });
+      attempt(() => span.end(failed));
+    };
+    return {
+      succeeded: (result) => end(false, "db.rows_affected", () => rowCountOf(result)),
+      failed: (error) => end(true, "error.type", () => sqlStateOf(error) ?? safeErrorText(error)),
+    };
+  }
+
+  /** Returns the arguments to pass on if the end of the statement can be observed; undefined if it returns a promise. */
+  function watch(client: PgClient, args: readonly unknown[], end: SpanEnd): unknown[] | undefined {
+    const [statement, second, third] = args;
+    const { submit, callback: own } = Object(statement) as Partial<Record<"submit" | "callback", unknown>>;
+    if (typeof submit === "function") {
+      watchSubmittable(client, statement as Submittable, end);
+      return args.map((each) => (typeof each === "function" ? spans.bind(each as Method) : each));
+    }
+    // The driver prefers the third argument to the second, and both to the member.
+    const at = !third && typeof second === "function" ? 1 : 2;
+    const callback = at === 1 ? second : third || own;
+    if (typeof callback !== "function") return undefined;
+    const bound = attempt(() => spans.bind(callback as Method)) ?? (callback as Method);
+    const sent = [...args];
+    sent[at] = function (this: unknown, ...outcome: unknown[]) {
+      const [error, result] = outcome;
+      if (error) end.failed(error);
+      else end.succeeded(result);
+      return bound.apply(this, outcome);
+    };
+    return sent;
+  }
+
+  function watchSubmittable(client: PgClient, statement: Submittable, end: SpanEnd): void {
+    const ends = unfinished.get(client) ?? new Set();
+    unfinished.set(client, ends.add(end));
+    const { handleError, handleReadyForQuery } = statement;
+    // The driver calls one of these methods when the statement ends, also for a connection that is lost.
+    statement.handleError = function (...args) {
+      ends.delete(end);
+      end.failed(args[0]);
+      return handleError.apply(this, args);
+    };
+    statement.handleReadyForQuery = function (...args) {
+      try {
+        return handleReadyForQuery.apply(this, args);
+      } finally {
+        ends.delete(end);
+        end.succeeded();
+      }
+    };
+  }
+
+  /** Ends the spans of cursors that were not closed. */
+  function onReturned(client: PgClient): void {
+    for (const end of unfinished.get(client) ?? []) end.succeeded();
+    unfinished.delete(client);
+  }
+
+  return function traceQueries(target) {
+    const pool = poolOf(target);
+    if (pools.has(pool)) return;
+    pools.add(pool);
+    bindWaiting(pool);
+    pool.on("acquire", (client) => void attempt(() => traceClient(client)));
+    pool.on("release", (_error, client) => onReturned(client));
+    pool.on("remove", onReturned);
+  };
+}
+
+/**
+ * Makes a pool call each callback in the context of its `connect()`. Otherwise a `pool.query()` that waits for a connection
+ * runs in the context, and thus in the trace, of the request that releases one.
+ */
+function bindWaiting(pool: PgPool): void {
+  const connect = pool.connect as Method;
+  (pool as { connect: unknown }).connect = function (this: unknown, ...args: unknown[]): unknown {
+    return connect.apply(
+      this,
+      args.map((each) => (typeof each === "function" ? AsyncResource.bind(each as Method) : each)),
+    );
+  };
+}
+
+function outcomeOf(call: () => unknown): () => unknown {
+  try {
+    const result = call();
+    return () => result;
+  } catch (error) {
+    return () => {
+      throw error;
+    };
+  }
+}
+
+function rowCountOf(result: unknown): number | undefined {
+  const { rowCount } = Object(result) as { readonly rowCount?: unknown };
+  return typeof rowCount === "number" ? rowCount : undefined;
+}
+
+function textOf(statement: unknown): string {
+  if (typeof statement === "string") return statement;
+  // A query stream has its text only in its cursor.
+  const { text, cursor } = Object(statement) as Partial<Record<"text" | "cursor", unknown>>;
+  if (typeof text === "string") return text;
+  return cursor === undefined ? "" : textOf(cursor);
+}
+
+function poolOf(target: unknown): PgPool {
+  if (isPgPool(target)) return target;
+  const { pool } = Object(target) as { readonly pool?: unknown };
+  if (isPgPool(pool)) return pool;
+  throw new TypeError(`traceQueries() needs a pg Pool or an object with a pool; got ${kindOf(target)}`);
+}
+
+function isPgPool(value: unknown): value is PgPool {
+  const { connect, on, totalCount } = Object(value) as Partial<Record<keyof PgPool, unknown>>;
+  return typeof connect === "function" && typeof on === "function" && typeof totalCount === "number";
+}
+
+function kindOf(value: unknown): string {
+  if (value === null || value === undefined) return String(value);
+  if (typeof value !== "object") return `a ${typeof value}`;
+  const { name } = Object(value.constructor) as { readonly name?: unknown };
+  return typeof name === "string" ? `an object of the class ${name}` : "an object";
+}
