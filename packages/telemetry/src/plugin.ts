@@ -13,6 +13,8 @@ export type { TelemetryMiddleware } from "./telemetry.ts";
 export interface TelemetryTools {
   /** Returns the guard of `/debug/traces` outside `local`. */
   adminsOnly(): Promise<Middleware>;
+  /** Adds the numbers of spans to the service's metrics, if it has any. */
+  countSpans(counts: TelemetryMiddleware["counts"]): Promise<void>;
 }
 
 type Settings = ReturnType<typeof telemetryPluginOptions.resolve>;
@@ -20,7 +22,7 @@ type Settings = ReturnType<typeof telemetryPluginOptions.resolve>;
 /** `[plugin.telemetry]`: spans of requests, statements, jobs and events, as `service.telemetry`. */
 export const telemetryPlugin = definePlugin({
   name: "telemetry",
-  uses: ["database"],
+  uses: ["database", "metrics"],
   options: telemetryPluginOptions,
   async start(context) {
     const { options, service, logger, part } = context;
@@ -48,6 +50,7 @@ export const telemetryPlugin = definePlugin({
       return always;
     }
     await loaded(telemetry);
+    await part<TelemetryTools>("telemetryTools")?.countSpans(telemetry.counts);
     if (options.sql) traceDatabase(telemetry, context);
     const isProd = service.env === "prod";
     if (isProd && options.exporter === "memory") {

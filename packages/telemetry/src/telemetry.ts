@@ -38,6 +38,8 @@ export interface TelemetryMiddleware extends Middleware, AsyncDisposable {
   readonly ready: Promise<void>;
   /** Returns the check for `/ready`, always the same object; never critical (RDY-17). */
   readonly readiness: () => ReadinessCheck;
+  /** Returns the numbers of exported and dropped spans and of failed batches. */
+  readonly counts: () => ExportCounts;
   /** Returns the last 1,000 spans, oldest first, with the exporter `memory`; otherwise an empty list. */
   readonly spans: () => readonly RecordedSpan[];
   /** Exports the remaining spans, for at most `shutdownTimeoutMs`. Requests have no spans from then on. Never rejects. */
@@ -106,14 +108,15 @@ export function telemetry(options: TelemetryOptions): TelemetryMiddleware {
     open = undefined;
     if (closing === undefined) return;
     if ("stop" in closing.output) await closing.output.stop(settings.shutdownTimeoutMs);
-    counts = closing.output.counts;
+    lastCounts = closing.output.counts;
     closing.release();
   }
 
-  let counts = noCounts;
+  let lastCounts = noCounts;
+  const counts = (): ExportCounts => open?.output.counts ?? lastCounts;
   const check = telemetryCheck(() => ({
     target: target === undefined ? undefined : shownTarget(settings, target),
-    counts: open?.output.counts ?? counts,
+    counts: counts(),
     attributesDropped,
     failures: failures.count,
   }));
@@ -141,6 +144,7 @@ export function telemetry(options: TelemetryOptions): TelemetryMiddleware {
     traceQueries: target === undefined ? () => undefined : traceQueries,
     ready,
     readiness: () => check,
+    counts,
     spans: () => (open !== undefined && "spans" in open.output ? open.output.spans() : []),
     stop,
     [Symbol.asyncDispose]: stop,

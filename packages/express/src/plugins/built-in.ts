@@ -19,11 +19,22 @@ async function adminsOnly(): Promise<Middleware> {
   return requireRoles("admin");
 }
 
-/** Gives the plugin `telemetry` the role check, because its package must not depend on the package that contains it. */
+/**
+ * Gives the plugin `telemetry` the role check and the span metrics, because its package must not depend on the packages
+ * that contain them.
+ */
 const telemetryTools = definePlugin({
   name: "telemetry",
-  start() {
-    const tools: TelemetryTools = { adminsOnly };
+  start({ part }) {
+    const metrics = part<MetricsMiddleware>("metrics");
+    const tools: TelemetryTools = {
+      adminsOnly,
+      async countSpans(counts) {
+        if (metrics === undefined) return;
+        const { spanMetrics } = await import("@svc/metrics");
+        spanMetrics({ registry: metrics.registry, counts });
+      },
+    };
     return { offers: { telemetryTools: tools } };
   },
 });
