@@ -186,7 +186,7 @@ describe("README of @svc/express", function () {
   it("ENV-6 lists every variable that is read", async () => {
     const tables = [...builtInPlugins.map(({ options }) => options), serviceTable, loggingTable];
     const read = tables.flatMap((table) => variablesOf(table));
-    const named = new Set((await readFile(readme, "utf8")).match(/\bSVC_[A-Z_]+\b/g));
+    const named = new Set((await readFile(readme, "utf8")).match(/\b(?:SVC|OTEL)_[A-Z_]+\b/g));
     expect(read).to.have.length.above(15);
     expect(read.filter((name) => !named.has(name))).to.deep.equal([]);
   });
