@@ -3,8 +3,8 @@ import { plannedWithin, SESSION_COLUMN } from "@svc/sql";
 import { rejection } from "@svc/test-support";
 import { expect } from "chai";
 import pg from "pg";
-import { createQueryTracer, type TracedPool } from "../src/sql/trace-queries.ts";
-import { tracedPools } from "./support/traced-pools.ts";
+import type { TracedPool } from "../src/sql/trace-queries.ts";
+import { createTracing, tracedPools } from "./support/traced-pools.ts";
 
 type Call = (...args: unknown[]) => unknown;
 
@@ -156,8 +156,7 @@ describe("traceQueries()", function () {
     const without = traced();
     await without.pool.query(secret, [42]);
     expect(JSON.stringify(without.spans.all)).to.not.contain("select");
-    const { pool, spans } = traced({}, { recordStatement: true });
-    createQueryTracer({ spans, recordStatement: true, logFailure: () => undefined })(pool);
+    const { pool, spans } = traced({ recordStatement: true });
     await pool.query(secret, [42]);
     expect(spans.all[0]?.attributes["db.statement"]).to.equal("select ?, $1::int");
   });
@@ -171,11 +170,11 @@ describe("traceQueries()", function () {
       },
     };
     const untraced = plain();
-    await untraced.query(statement as never);
+    await callOf(untraced)(statement);
     const reads = analysed;
-    const { pool, spans } = traced({}, { isTracing: () => false });
-    const { rows } = await pool.query(statement as never);
-    expect(rows).to.deep.equal([{ one: 1 }]);
+    const { pool, spans } = traced({ isTracing: () => false });
+    const result = (await callOf(pool)(statement)) as pg.QueryResult;
+    expect(result.rows).to.deep.equal([{ one: 1 }]);
     expect(analysed).to.equal(2 * reads);
     expect(spans.all).to.deep.equal([]);
   });
@@ -184,7 +183,7 @@ describe("traceQueries()", function () {
     const { pool, spans } = traced();
     const client = await pool.connect();
     const contexts: unknown[] = [];
-    const { connection } = client as unknown as { readonly connection: { query(text: string): void } };
+    const { connection } = client as unknown as { readonly connection: { query: (text: string) => void } };
     const { query } = connection;
     connection.query = (sent) => {
       contexts.push(spans.active());
@@ -217,7 +216,9 @@ describe("traceQueries()", function () {
   });
 
   it("keeps apart statements that run at the same time", async () => {
-    const { pool, spans } = traced({ max: 4 });
+    const pool = plain({ max: 4 });
+    const { spans, traceQueries } = createTracing();
+    traceQueries(pool);
     await Promise.all(
       Array.from({ length: 40 }, (_, index) =>
         spans.inside(`request ${index}`, async () => {
@@ -237,8 +238,8 @@ describe("traceQueries()", function () {
     const pool = plain({ max: 2 });
     const used = await pool.connect();
     await pool.query("select 'idle'");
-    const { spans } = traced();
-    createQueryTracer({ spans, recordStatement: false, logFailure: () => undefined })(pool);
+    const { spans, traceQueries } = createTracing();
+    traceQueries(pool);
     await used.query("select 0");
     expect(spans.all).to.have.length(0);
     await pool.query("select 1");
@@ -249,23 +250,20 @@ describe("traceQueries()", function () {
     expect(pool.totalCount).to.equal(2);
   });
 
-  it("makes one span of a statement after a second call", async () => {
-    const { pool, spans } = traced();
-    const twice = createQueryTracer({ spans, recordStatement: false, logFailure: () => undefined });
-    const other = plain();
-    twice(other);
-    twice(other);
-    twice({ pool: other });
-    await other.query("select 1");
-    await other.query("select 1");
+  it("makes one span of a statement after several calls", async () => {
+    const { pool, spans, traceQueries } = traced();
+    await pool.query("select 1");
+    traceQueries(pool);
+    traceQueries({ pool });
+    await pool.query("select 1");
     expect(spans.all).to.have.length(2);
-    expect(pool.listenerCount("acquire")).to.equal(other.listenerCount("acquire"));
+    expect(pool.listenerCount("acquire")).to.equal(1);
   });
 
   it("traces the statements and transactions of a database", async () => {
-    const { spans } = traced();
+    const { spans, traceQueries } = createTracing();
     await using db = createDatabase({ url: database.url, max: 1 });
-    createQueryTracer({ spans, recordStatement: false, logFailure: () => undefined })(db);
+    traceQueries(db);
     await db.query("select note from orders");
     await db.transaction((tx) => tx.query("delete from orders where id = $1", [99]));
     expect(spans.all.map(({ name }) => name)).to.deep.equal([
@@ -299,8 +297,8 @@ describe("traceQueries()", function () {
         return query(...args);
       };
     });
-    const { spans } = traced();
-    createQueryTracer({ spans, recordStatement: false, logFailure: () => undefined })(pool);
+    const { spans, traceQueries } = createTracing();
+    traceQueries(pool);
     for (const note of ["a", "b"]) {
       const statement = {
         name: "test_note",
@@ -325,9 +323,8 @@ describe("traceQueries()", function () {
   ];
   for (const [value, got] of wrong) {
     it(`rejects ${got} that is not a pool`, async () => {
-      const { spans } = traced();
-      const trace = createQueryTracer({ spans, recordStatement: false, logFailure: () => undefined });
-      const error = await rejection(() => trace(value as TracedPool));
+      const { traceQueries } = createTracing();
+      const error = await rejection(() => traceQueries(value as TracedPool));
       expect(error).to.be.instanceOf(TypeError);
       expect(error.message).to.equal(`traceQueries() needs a pg Pool or an object with a pool; got ${got}`);
     });

@@ -15,35 +15,31 @@ interface Outline {
   readonly parts: readonly string[];
   /** First word in upper case, in parentheses or not. */
   readonly firstWord: string | undefined;
-  /** Number of the words `select` and `table`, in parentheses or not: each begins a query. */
+  /** Number of the words `select` and `table`, in parentheses or not: each begins a query. Infinite for a long text. */
   readonly queries: number;
   readonly hasLiterals: boolean;
 }
 
 const GROUP = "()";
 const IDENTIFIER = /^(?:"[^]{1,63}"|[A-Za-z_\u0080-\uffff][^]{0,62})$/;
+// A longer text would block the event loop for several milliseconds.
+const MAX_READ = 100_000;
 // Other first words are not recorded, because a malformed text may begin with a value.
-const OPERATIONS = new Set(
+const OPERATIONS = setOf(
   `ABORT ALTER ANALYZE BEGIN CALL CHECKPOINT CLOSE CLUSTER COMMENT COMMIT COPY CREATE DEALLOCATE DECLARE DELETE DISCARD
   DO DROP END EXECUTE EXPLAIN FETCH GRANT IMPORT INSERT LISTEN LOAD LOCK MERGE MOVE NOTIFY PREPARE REASSIGN REFRESH
   REINDEX RELEASE RESET REVOKE ROLLBACK SAVEPOINT SECURITY SELECT SET SHOW START TABLE TRUNCATE UNLISTEN UPDATE VACUUM
-  VALUES WITH`.split(/\s+/),
+  VALUES WITH`,
 );
-const MAIN_OPERATIONS = new Set(["SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "VALUES", "TABLE"]);
-const AFTER_FROM = new Set([
-  "WHERE",
-  "GROUP",
-  "HAVING",
-  "WINDOW",
-  "ORDER",
-  "LIMIT",
-  "OFFSET",
-  "FETCH",
-  "FOR",
-]);
-const TABLE_WORDS = new Set(["FROM", "INTO", "USING", "JOIN"]);
+const MAIN_OPERATIONS = setOf("SELECT INSERT UPDATE DELETE MERGE VALUES TABLE");
+const AFTER_FROM = setOf("WHERE GROUP HAVING WINDOW ORDER LIMIT OFFSET FETCH FOR");
+const TABLE_WORDS = setOf("FROM INTO USING JOIN");
 
-/** Finds operation and table of an SQL text, in linear time. */
+function setOf(words: string): ReadonlySet<string> {
+  return new Set(words.split(/\s+/));
+}
+
+/** Finds the operation of an SQL text and, up to 100,000 characters, its table. */
 export function describeStatement(text: string): StatementDescription {
   const outline = outlineOf(text);
   const { firstWord = "", hasLiterals } = outline;
@@ -59,9 +55,10 @@ function outlineOf(text: string): Outline {
   let hasLiterals = false;
   let depth = 0;
   for (const { kind, start, end } of statementTokens(text)) {
-    if (kind === "space") continue;
-    const part = kind === "literal" ? "?" : text.slice(start, end);
+    if (start > MAX_READ) return { parts, firstWord, queries: Infinity, hasLiterals };
     if (kind === "literal") hasLiterals = true;
+    if (kind === "space" || (depth > 0 && kind !== "word" && kind !== "symbol")) continue;
+    const part = kind === "literal" ? "?" : text.slice(start, end);
     if (kind === "word") {
       const word = part.toUpperCase();
       firstWord ??= word;

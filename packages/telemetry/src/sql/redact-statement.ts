@@ -15,7 +15,7 @@ export function redactStatement(text: string): string {
     }
     // A character has at most two code units, and more characters than the limit are not needed.
     const piece =
-      kind === "literal" ? ["?"] : [...text.slice(start, Math.min(end, start + 2 * MAX_TEXT + 2))];
+      kind === "literal" ? ["?"] : Array.from(text.slice(start, Math.min(end, start + 2 * MAX_TEXT + 2)));
     const room = MAX_TEXT - redacted.length - (gap ? 1 : 0);
     // Half of a quoted identifier would read as a literal without an end.
     if (room <= 0 || (kind === "quoted" && piece.length > room)) break;

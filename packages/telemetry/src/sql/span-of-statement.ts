@@ -12,8 +12,8 @@ const MAX_KEPT = 1000;
 const MAX_KEPT_CHARACTERS = 10_000;
 
 /**
- * Returns a function that describes SQL texts. It keeps the descriptions of the last 1,000 texts that may be sent again:
- * those of at most 10,000 characters without values.
+ * Returns a function that describes SQL texts. It keeps the descriptions of the last 1,000 texts that may be sent
+ * again: those of at most 10,000 characters without values.
  */
 export function createSpanOfStatement(recordStatement: boolean): (text: string) => SpanOfStatement {
   const kept = new Map<string, SpanOfStatement>();

@@ -8,8 +8,8 @@ export interface Token {
 }
 
 /**
- * Splits SQL text into tokens as PostgreSQL does, in linear time. A quoted token without an end, and the rest of a text
- * after a token that servers read differently, is one literal.
+ * Splits an SQL text into tokens as PostgreSQL does, in linear time. A quoted token without an end is a literal. After
+ * a token that servers read differently, the rest of the text is one literal.
  */
 export function* statementTokens(text: string): Generator<Token, void> {
   for (let start = 0; start < text.length;) {
@@ -20,10 +20,10 @@ export function* statementTokens(text: string): Generator<Token, void> {
 }
 
 function tokenAt(text: string, start: number): Token {
-  const code = text.charCodeAt(start);
-  if (isSpace(code)) return { kind: "space", start, end: endOfRun(text, start, isSpace) };
-  if (isLetter(code)) return wordAt(text, start);
-  if (isDigit(code)) return { kind: "literal", start, end: endOfNumber(text, start) };
+  const first = classAt(text, start);
+  if (first === SPACE) return { kind: "space", start, end: endOfRun(text, start, SPACE) };
+  if (first === LETTER) return wordAt(text, start);
+  if (first === DIGIT) return { kind: "literal", start, end: endOfNumber(text, start) };
   const next = text[start + 1];
   switch (text[start]) {
     case "'":
@@ -33,13 +33,13 @@ function tokenAt(text: string, start: number): Token {
     case "$":
       return dollarAt(text, start);
     case "-":
-      if (next === "-") return { kind: "space", start, end: endOfRun(text, start, isInLine) };
+      if (next === "-") return { kind: "space", start, end: endOfLine(text, start) };
       break;
     case "/":
       if (next === "*") return { kind: "space", start, end: endOfComment(text, start) };
       break;
     case ".":
-      if (isDigit(text.charCodeAt(start + 1)))
+      if (classAt(text, start + 1) === DIGIT)
         return { kind: "literal", start, end: endOfNumber(text, start) };
   }
   return { kind: "symbol", start, end: start + 1 };
@@ -47,7 +47,7 @@ function tokenAt(text: string, start: number): Token {
 
 /** Reads a word, or a string with a prefix such as `E'…'` or `X'…'`. */
 function wordAt(text: string, start: number): Token {
-  const end = endOfRun(text, start, isWordPart);
+  const end = endOfRun(text, start, LETTER | DIGIT | DOLLAR);
   const word = end === start + 1 && text[end] === "'" ? text.charAt(start).toLowerCase() : "";
   if (word === "e") return { kind: "literal", start, end: endOfEscaped(text, end + 1) };
   if (word === "b" || word === "x" || word === "n") {
@@ -64,13 +64,19 @@ function quotedAt(text: string, start: number): Token {
 
 /** Reads a parameter such as `$1`, or a string such as `$tag$…$tag$`. */
 function dollarAt(text: string, start: number): Token {
-  const first = text.charCodeAt(start + 1);
-  if (isDigit(first)) return { kind: "parameter", start, end: endOfRun(text, start + 1, isDigit) };
-  const tagEnd = isLetter(first) ? endOfRun(text, start + 1, isLetterOrDigit) : start + 1;
+  const first = classAt(text, start + 1);
+  if (first === DIGIT) return { kind: "parameter", start, end: endOfRun(text, start + 1, DIGIT) };
+  const tagEnd = first === LETTER ? endOfRun(text, start + 1, LETTER | DIGIT) : start + 1;
   if (text[tagEnd] !== "$") return { kind: "symbol", start, end: start + 1 };
   const tag = text.slice(start, tagEnd + 1);
   const close = text.indexOf(tag, tagEnd + 1);
   return { kind: "literal", start, end: close < 0 ? text.length : close + tag.length };
+}
+
+function endOfLine(text: string, start: number): number {
+  let at = start;
+  while (at < text.length && text[at] !== "\n" && text[at] !== "\r") at += 1;
+  return at;
 }
 
 /** Returns the end of a comment, in which others may be nested. */
@@ -109,8 +115,8 @@ function endOfEscaped(text: string, from: number): number {
 
 /** Includes letters that follow the digits, as in `0xff`, `1e-3` and malformed numbers. */
 function endOfNumber(text: string, start: number): number {
-  let at = start;
-  while (isLetterOrDigit(text.charCodeAt(at)) || text[at] === "." || isExponentSign(text, at)) at += 1;
+  let at = endOfRun(text, start, LETTER | DIGIT);
+  while (text[at] === "." || isExponentSign(text, at)) at = endOfRun(text, at + 1, LETTER | DIGIT);
   // Whether a dollar sign here starts a string depends on the server's version.
   return text[at] === "$" ? text.length : at;
 }
@@ -119,33 +125,27 @@ function isExponentSign(text: string, at: number): boolean {
   return (text[at] === "+" || text[at] === "-") && (text[at - 1] === "e" || text[at - 1] === "E");
 }
 
-function endOfRun(text: string, from: number, belongs: (code: number) => boolean): number {
+/** Returns the end of the characters of some classes. */
+function endOfRun(text: string, from: number, classes: number): number {
   let at = from;
-  while (belongs(text.charCodeAt(at))) at += 1;
+  while ((classAt(text, at) & classes) !== 0) at += 1;
   return at;
 }
 
-function isSpace(code: number): boolean {
-  return code === 32 || (code >= 9 && code <= 13);
-}
+const SPACE = 1;
+const LETTER = 2;
+const DIGIT = 4;
+const DOLLAR = 8;
+const ASCII = Uint8Array.from({ length: 128 }, (_, code) => {
+  const character = String.fromCharCode(code);
+  if (/[ \t-\r]/.test(character)) return SPACE;
+  if (/[A-Za-z_]/.test(character)) return LETTER;
+  if (/[0-9]/.test(character)) return DIGIT;
+  return character === "$" ? DOLLAR : 0;
+});
 
-function isInLine(code: number): boolean {
-  return code >= 0 && code !== 10 && code !== 13;
-}
-
-function isDigit(code: number): boolean {
-  return code >= 48 && code <= 57;
-}
-
-/** PostgreSQL takes the underscore and all characters outside ASCII for letters. */
-function isLetter(code: number): boolean {
-  return (code >= 97 && code <= 122) || (code >= 65 && code <= 90) || code === 95 || code >= 128;
-}
-
-function isLetterOrDigit(code: number): boolean {
-  return isLetter(code) || isDigit(code);
-}
-
-function isWordPart(code: number): boolean {
-  return isLetterOrDigit(code) || code === 36;
+/** PostgreSQL takes all characters outside ASCII for letters. */
+function classAt(text: string, at: number): number {
+  const code = text.charCodeAt(at);
+  return code >= 128 ? LETTER : (ASCII[code] ?? 0);
 }

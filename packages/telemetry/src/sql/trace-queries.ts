@@ -1,11 +1,10 @@
-import { AsyncResource } from "node:async_hooks";
 import { isThenable } from "@svc/resilience";
-import { type PooledConnection, safeErrorText, sqlStateOf, takesPlanned } from "@svc/sql";
+import { safeErrorText, sqlStateOf, takesPlanned } from "@svc/sql";
 import type { StartedSpan, StatementSpans } from "../started-span.ts";
+import { bindWaiting, type Method, type PgClient, type PgPool, poolOf, type TracedPool } from "./pg-pool.ts";
 import { createSpanOfStatement } from "./span-of-statement.ts";
 
-/** A `pg` pool, or an object that has one, such as the `Database` of `@svc/database`. */
-export type TracedPool = PgPool | { readonly pool: PgPool };
+export type { TracedPool } from "./pg-pool.ts";
 
 export interface QueryTracerOptions {
   readonly spans: StatementSpans;
@@ -15,21 +14,6 @@ export interface QueryTracerOptions {
   readonly logFailure: (error: unknown) => void;
   /** Returns false when no span would start; the text is not analysed then. Default: always true. */
   readonly isTracing?: (() => boolean) | undefined;
-}
-
-/** The members of a `pg` pool that the tracing uses. */
-interface PgPool {
-  readonly totalCount: number;
-  connect(): Promise<PooledConnection>;
-  on(event: "acquire" | "remove", listener: (client: PgClient) => void): unknown;
-  on(event: "release", listener: (error: unknown, client: PgClient) => void): unknown;
-}
-
-type Method = (this: unknown, ...args: unknown[]) => unknown;
-
-interface PgClient {
-  readonly database?: unknown;
-  readonly query: Method;
 }
 
 /** A statement that handles the server's messages itself, such as a cursor. */
@@ -45,9 +29,9 @@ interface SpanEnd {
 }
 
 /**
- * Returns a function that traces all statements on a `pg` pool (TRACE-8). Connections that are in use are traced from the
- * next time that they are acquired. Statements, results and errors are unchanged, and the tracing never makes a statement
- * fail (TRACE-21). The function throws a TypeError for any other value, and ignores a pool that it traces already.
+ * Returns a function that traces all statements on a `pg` pool (TRACE-8). A connection that is in use is traced once it
+ * is acquired again. Statements, results and errors are unchanged, and the tracing never makes a statement fail
+ * (TRACE-21). The function throws a TypeError for any other value, and ignores a pool that it traces already.
  */
 export function createQueryTracer(options: QueryTracerOptions): (target: TracedPool) => void {
   const { spans, logFailure, isTracing = () => true } = options;
@@ -147,19 +131,23 @@ export function createQueryTracer(options: QueryTracerOptions): (target: TracedP
     };
   }
 
-  /** Returns the arguments to pass on if the end of the statement can be observed; undefined if it returns a promise. */
+  function bind(callback: Method): Method {
+    return attempt(() => spans.bind(callback)) ?? callback;
+  }
+
+  /** Returns arguments with which the end of the statement is observed; undefined for a statement with a promise. */
   function watch(client: PgClient, args: readonly unknown[], end: SpanEnd): unknown[] | undefined {
     const [statement, second, third] = args;
     const { submit, callback: own } = Object(statement) as Partial<Record<"submit" | "callback", unknown>>;
     if (typeof submit === "function") {
       watchSubmittable(client, statement as Submittable, end);
-      return args.map((each) => (typeof each === "function" ? spans.bind(each as Method) : each));
+      return args.map((each) => (typeof each === "function" ? bind(each as Method) : each));
     }
     // The driver prefers the third argument to the second, and both to the member.
     const at = !third && typeof second === "function" ? 1 : 2;
     const callback = at === 1 ? second : third || own;
     if (typeof callback !== "function") return undefined;
-    const bound = attempt(() => spans.bind(callback as Method)) ?? (callback as Method);
+    const bound = bind(callback as Method);
     const sent = [...args];
     sent[at] = function (this: unknown, ...outcome: unknown[]) {
       const [error, result] = outcome;
@@ -201,23 +189,11 @@ export function createQueryTracer(options: QueryTracerOptions): (target: TracedP
     if (pools.has(pool)) return;
     pools.add(pool);
     bindWaiting(pool);
-    pool.on("acquire", (client) => void attempt(() => traceClient(client)));
+    pool.on("acquire", (client) => {
+      attempt(() => traceClient(client));
+    });
     pool.on("release", (_error, client) => onReturned(client));
     pool.on("remove", onReturned);
-  };
-}
-
-/**
- * Makes a pool call each callback in the context of its `connect()`. Otherwise a `pool.query()` that waits for a connection
- * runs in the context, and thus in the trace, of the request that releases one.
- */
-function bindWaiting(pool: PgPool): void {
-  const connect = pool.connect as Method;
-  (pool as { connect: unknown }).connect = function (this: unknown, ...args: unknown[]): unknown {
-    return connect.apply(
-      this,
-      args.map((each) => (typeof each === "function" ? AsyncResource.bind(each as Method) : each)),
-    );
   };
 }
 
@@ -243,23 +219,4 @@ function textOf(statement: unknown): string {
   const { text, cursor } = Object(statement) as Partial<Record<"text" | "cursor", unknown>>;
   if (typeof text === "string") return text;
   return cursor === undefined ? "" : textOf(cursor);
-}
-
-function poolOf(target: unknown): PgPool {
-  if (isPgPool(target)) return target;
-  const { pool } = Object(target) as { readonly pool?: unknown };
-  if (isPgPool(pool)) return pool;
-  throw new TypeError(`traceQueries() needs a pg Pool or an object with a pool; got ${kindOf(target)}`);
-}
-
-function isPgPool(value: unknown): value is PgPool {
-  const { connect, on, totalCount } = Object(value) as Partial<Record<keyof PgPool, unknown>>;
-  return typeof connect === "function" && typeof on === "function" && typeof totalCount === "number";
-}
-
-function kindOf(value: unknown): string {
-  if (value === null || value === undefined) return String(value);
-  if (typeof value !== "object") return `a ${typeof value}`;
-  const { name } = Object(value.constructor) as { readonly name?: unknown };
-  return typeof name === "string" ? `an object of the class ${name}` : "an object";
 }

@@ -1,21 +1,30 @@
 import { testDatabase, type TestDatabase } from "@svc/dev-services";
 import pg from "pg";
-import { createQueryTracer, type QueryTracerOptions } from "../../src/sql/trace-queries.ts";
+import { createQueryTracer, type QueryTracerOptions, type TracedPool } from "../../src/sql/trace-queries.ts";
 import { type RecordedSpans, recordedSpans } from "./recorded-spans.ts";
 
-/** A pool whose statements are traced. */
-export interface Traced {
-  readonly pool: pg.Pool;
+/** The spans of a pool, and the errors that the tracing has reported. */
+export interface Tracing {
   readonly spans: RecordedSpans;
-  /** The errors that the tracing has reported. */
   readonly failures: readonly unknown[];
+  readonly traceQueries: (target: TracedPool) => void;
+}
+
+/** Returns a tracer that records spans in memory. */
+export function createTracing(options: Partial<QueryTracerOptions> = {}): Tracing {
+  const spans = recordedSpans();
+  const failures: unknown[] = [];
+  const logFailure = (error: unknown): void => void failures.push(error);
+  const traceQueries = createQueryTracer({ spans, recordStatement: false, logFailure, ...options });
+  return { spans, failures, traceQueries };
 }
 
 export interface TracedPools {
   readonly database: TestDatabase;
   /** Opens a pool of one connection, without tracing. */
   readonly plain: (options?: pg.PoolConfig) => pg.Pool;
-  readonly traced: (options?: pg.PoolConfig, tracing?: Partial<QueryTracerOptions>) => Traced;
+  /** Opens a pool of one connection, whose statements are traced. */
+  readonly traced: (options?: Partial<QueryTracerOptions>) => Tracing & { readonly pool: pg.Pool };
 }
 
 /** Gives a `describe` a database, and closes its pools after each test. */
@@ -32,13 +41,11 @@ export function tracedPools(name: string): TracedPools {
   return {
     database,
     plain,
-    traced(options, tracing = {}) {
-      const pool = plain(options);
-      const spans = recordedSpans();
-      const failures: unknown[] = [];
-      const logFailure = (error: unknown): void => void failures.push(error);
-      createQueryTracer({ spans, recordStatement: false, logFailure, ...tracing })(pool);
-      return { pool, spans, failures };
+    traced(options) {
+      const pool = plain();
+      const tracing = createTracing(options);
+      tracing.traceQueries(pool);
+      return { ...tracing, pool };
     },
   };
 }
