@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { createHash } from "node:crypto";
 
 /** Decides which inserts notify the workers immediately, and sends the delayed notifications. */
@@ -7,6 +8,8 @@ export interface Notifier {
 }
 
 const MAX_CHANNEL_BYTES = 63;
+// A delayed notification belongs to no request, although one of them starts its timer.
+const outside = AsyncLocalStorage.snapshot();
 
 /**
  * The longest pause between two sweeps of a quiet table, in milliseconds; twice that while old snapshots slow sweeps
@@ -41,7 +44,7 @@ export function createNotifier(
       waiting = false;
       notBefore = now() + everyMs;
       // After a lost notification, the workers' next poll finds the job.
-      sendLate().catch(() => undefined);
+      outside(sendLate).catch(() => undefined);
     }, inMs);
     timer.unref();
   }

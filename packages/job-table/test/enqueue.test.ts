@@ -1,7 +1,7 @@
-import { RequestContext, runWithContext } from "@svc/context";
+import { currentContext, RequestContext, runWithContext } from "@svc/context";
 import { testDatabase } from "@svc/dev-services";
 import { createJobTable, type NewJob } from "@svc/job-table";
-import { withTransaction } from "@svc/sql";
+import { type Queryable, withTransaction } from "@svc/sql";
 import { badTenantIds, goodTenantIds, rejection, until, withActiveSpan } from "@svc/test-support";
 import { expect } from "chai";
 import { mintJobId } from "../src/job-id.ts";
@@ -239,6 +239,23 @@ describe("enqueue", function () {
     now = 2000;
     await bench.table.enqueue({ task: "a", availableAt: new Date(0) });
     await until("that of a moment that has come", () => heard.length === 4);
+  });
+
+  it("sends a delayed notification outside the context of the request that queued the job", async () => {
+    await using bench = await openBench(database.url);
+    const contexts: unknown[] = [];
+    const db: Queryable = {
+      query(text, values) {
+        if (text.startsWith("select pg_notify")) contexts.push(currentContext());
+        return bench.pool.query(text, values);
+      },
+    };
+    const table = createJobTable({ db, name: bench.table.name, notifyEveryMs: 50 });
+    await runWithContext(new RequestContext(), async () => {
+      await Promise.all([table.enqueue({ task: "a" }), table.enqueue({ task: "a" })]);
+    });
+    await until("the notification", () => contexts.length === 1);
+    expect(contexts).to.deep.equal([undefined]);
   });
 
   it("sends no notification with notify: false", async () => {
