@@ -1,7 +1,7 @@
 import { currentContext, RequestContext, runWithContext } from "@svc/context";
 import { testDatabase } from "@svc/dev-services";
 import { createJobTable, type NewJob } from "@svc/job-table";
-import { type Queryable, withTransaction } from "@svc/sql";
+import { withTransaction } from "@svc/sql";
 import { badTenantIds, goodTenantIds, rejection, until, withActiveSpan } from "@svc/test-support";
 import { expect } from "chai";
 import { mintJobId } from "../src/job-id.ts";
@@ -244,13 +244,14 @@ describe("enqueue", function () {
   it("sends a delayed notification outside the context of the request that queued the job", async () => {
     await using bench = await openBench(database.url);
     const contexts: unknown[] = [];
-    const db: Queryable = {
-      query(text, values) {
-        if (text.startsWith("select pg_notify")) contexts.push(currentContext());
-        return bench.pool.query(text, values);
-      },
-    };
-    const table = createJobTable({ db, name: bench.table.name, notifyEveryMs: 50 });
+    bench.pool.on("acquire", (client) => {
+      const { query } = Object.getPrototypeOf(client) as { query: (...args: unknown[]) => never };
+      client.query = (...args: unknown[]) => {
+        if (String(args[0]).startsWith("select pg_notify")) contexts.push(currentContext());
+        return query.apply(client, args);
+      };
+    });
+    const table = createJobTable({ db: bench.pool, name: bench.table.name, notifyEveryMs: 50 });
     await runWithContext(new RequestContext(), async () => {
       await Promise.all([table.enqueue({ task: "a" }), table.enqueue({ task: "a" })]);
     });
