@@ -34,6 +34,11 @@ interface Sample {
   readonly metricName?: string;
   readonly labels: Readonly<Record<string, string | number | undefined>>;
   readonly value: number;
+  readonly exemplar?: {
+    readonly labelSet: Sample["labels"];
+    readonly value: number;
+    readonly timestamp: number;
+  } | null;
 }
 
 /**
@@ -47,12 +52,17 @@ export async function openMetricsText(registry: Registry): Promise<string> {
     const kind = String(type);
     const family = kind === "counter" ? name.replace(/_total$/, "") : name;
     lines.push(`# HELP ${family} ${escape(help)}`, `# TYPE ${family} ${kind}`);
-    for (const { metricName, labels, value } of values as readonly Sample[]) {
+    for (const { metricName, labels, value, exemplar } of values as readonly Sample[]) {
       const sample = kind === "counter" ? `${family}_total` : (metricName ?? name);
-      lines.push(`${sample}${labelText(labels)} ${numberText(value)}`);
+      lines.push(`${sample}${labelText(labels)} ${numberText(value)}${exemplarText(exemplar)}`);
     }
   }
   return `${lines.join("\n")}\n# EOF\n`;
+}
+
+function exemplarText(exemplar: Sample["exemplar"]): string {
+  if (exemplar === undefined || exemplar === null) return "";
+  return ` # ${labelText(exemplar.labelSet)} ${numberText(exemplar.value)} ${exemplar.timestamp}`;
 }
 
 function labelText(labels: Sample["labels"]): string {

@@ -5,6 +5,7 @@ import {
   openContext,
   type ReadinessCheck,
   type ResponseEndListener,
+  type TraceContext,
 } from "@svc/context";
 import { type ConfigurationError, namesOf, optionError } from "@svc/options";
 import { routeTemplateOf } from "@svc/route-template";
@@ -65,7 +66,8 @@ export function metrics(options?: MetricsOptions): MetricsMiddleware {
   }
 
   // One listener per method avoids a closure per request, and keeps the original method when other code overrides it.
-  const listeners = new Map(cells.methods.map((of) => [of, responseListener(cells, of)]));
+  const listenerOf = resolved.exemplars ? exemplarListener : responseListener;
+  const listeners = new Map(cells.methods.map((of) => [of, listenerOf(cells, of)]));
 
   function countRequest(req: IncomingMessage, res: ServerResponse, next: (err?: unknown) => void): void {
     const of = cells.methodOf(req.method);
@@ -94,12 +96,41 @@ function duplicates(options: MetricsOptions | undefined, taken: readonly string[
 }
 
 function responseListener(cells: RequestCells, of: MethodCells): ResponseEndListener {
-  return function countResponse(req, res, aborted) {
-    of.inProgress--;
-    const seconds = (performance.now() - openContext(req).startedAt) / 1000;
-    const status = aborted && !res.headersSent ? CLIENT_CLOSED_REQUEST : res.statusCode;
-    cells.record(of, routeTemplateOf(req) ?? UNMATCHED, status, seconds);
+  return (req, res, aborted) => void countResponse(cells, of, req, res, aborted);
+}
+
+/** Returns a listener that also keeps the trace of a sampled request. */
+function exemplarListener(cells: RequestCells, of: MethodCells): ResponseEndListener {
+  return (req, res, aborted) => {
+    const value = countResponse(cells, of, req, res, aborted);
+    const { trace } = openContext(req);
+    if (trace === undefined || !isSampled(trace)) return;
+    const exemplar = { labelSet: { trace_id: trace.traceId }, value, timestamp: Date.now() / 1000 };
+    cells.keepExemplar(of, endpointOf(req), exemplar);
   };
+}
+
+/** Returns the duration of the request in seconds. */
+function countResponse(
+  cells: RequestCells,
+  of: MethodCells,
+  req: IncomingMessage,
+  res: ServerResponse,
+  aborted: boolean,
+): number {
+  of.inProgress--;
+  const seconds = (performance.now() - openContext(req).startedAt) / 1000;
+  const status = aborted && !res.headersSent ? CLIENT_CLOSED_REQUEST : res.statusCode;
+  cells.record(of, endpointOf(req), status, seconds);
+  return seconds;
+}
+
+function endpointOf(req: IncomingMessage): string {
+  return routeTemplateOf(req) ?? UNMATCHED;
+}
+
+function isSampled({ traceparent }: TraceContext): boolean {
+  return (Number.parseInt(traceparent.slice(-2), 16) & 1) === 1;
 }
 
 function metricsHandler(registry: Registry): Middleware {

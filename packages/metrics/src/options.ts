@@ -33,6 +33,11 @@ export const metricsOptions = defineOptions("metrics()", {
   /** Whether to add the event-loop delay, `nodejs_eventloop_lag_*_seconds`. Default: true. */
   eventLoopDelay: { kind: k.withDefault(k.boolean(), true) },
   /**
+   * Whether the buckets of `http_request_duration_seconds` have the trace of their last sampled request as an exemplar, in
+   * OpenMetrics only. Default: false.
+   */
+  exemplars: { key: "exemplars", kind: k.withDefault(k.boolean(), false) },
+  /**
    * Maximum number of method and endpoint pairs with their own series; later pairs count under the endpoint `<other>`. Each
    * pair has `buckets + 3` series and one more per status. Default: 1,000.
    */

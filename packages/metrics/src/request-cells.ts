@@ -1,8 +1,19 @@
+/** A request whose trace can be looked up. */
+export interface Exemplar {
+  readonly labelSet: { readonly trace_id: string };
+  /** The request's duration in seconds. */
+  readonly value: number;
+  /** Seconds since the epoch. */
+  readonly timestamp: number;
+}
+
 /** The counts of one method and endpoint. */
 export interface Cell {
   readonly endpoint: string;
   /** The number of durations in each bucket, not cumulative; the last bucket is above all bounds. */
   readonly buckets: number[];
+  /** The last exemplar of each bucket that has one. */
+  readonly exemplars: Exemplar[];
   sumSeconds: number;
   count: number;
   /**
@@ -35,6 +46,8 @@ export interface RequestCells {
   readonly bounds: readonly number[];
   methodOf(method: string | undefined): MethodCells;
   record(of: MethodCells, endpoint: string, status: number, seconds: number): void;
+  /** Keeps a recorded request as the exemplar of its bucket. */
+  keepExemplar(of: MethodCells, endpoint: string, exemplar: Exemplar): void;
   /** Returns the number of pairs of method and endpoint, the limit, and whether a pair was merged into `<other>`. */
   usage(): { readonly used: number; readonly max: number; readonly overflowed: boolean };
   /** Clears all counts except the requests in progress. */
@@ -64,10 +77,24 @@ export function createRequestCells(bounds: readonly number[], max: number): Requ
     let cell = of.cells.get(name);
     if (cell === undefined) {
       const buckets = Array.from({ length: bounds.length + 1 }, () => 0);
-      cell = { endpoint: name, buckets, sumSeconds: 0, count: 0, statuses: [], statusCounts: [] };
+      cell = {
+        endpoint: name,
+        buckets,
+        exemplars: [],
+        sumSeconds: 0,
+        count: 0,
+        statuses: [],
+        statusCounts: [],
+      };
       of.cells.set(name, cell);
     }
     return cell;
+  }
+
+  function bucketOf(seconds: number): number {
+    let bucket = 0;
+    while (bucket < bounds.length && seconds > (bounds[bucket] as number)) bucket++;
+    return bucket;
   }
 
   return {
@@ -76,9 +103,7 @@ export function createRequestCells(bounds: readonly number[], max: number): Requ
     methodOf: (method) => byName.get(method ?? "") ?? others,
     record(of, endpoint, status, seconds) {
       const cell = of.cells.get(endpoint) ?? newCell(of, endpoint);
-      let bucket = 0;
-      while (bucket < bounds.length && seconds > (bounds[bucket] as number)) bucket++;
-      (cell.buckets[bucket] as number)++;
+      (cell.buckets[bucketOf(seconds)] as number)++;
       cell.sumSeconds += seconds;
       cell.count++;
       const known = cell.statuses.indexOf(status);
@@ -86,6 +111,10 @@ export function createRequestCells(bounds: readonly number[], max: number): Requ
         cell.statuses.push(status);
         cell.statusCounts.push(1);
       } else (cell.statusCounts[known] as number)++;
+    },
+    keepExemplar(of, endpoint, exemplar) {
+      const cell = of.cells.get(endpoint) ?? of.cells.get(OTHER_ENDPOINT);
+      if (cell !== undefined) cell.exemplars[bucketOf(exemplar.value)] = exemplar;
     },
     usage: () => ({ used, max, overflowed }),
     reset() {

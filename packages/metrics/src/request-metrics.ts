@@ -2,7 +2,7 @@ import type { Registry } from "prom-client";
 import Counter from "prom-client/lib/counter.js";
 import Gauge from "prom-client/lib/gauge.js";
 import Histogram from "prom-client/lib/histogram.js";
-import type { Cell, RequestCells } from "./request-cells.ts";
+import type { Cell, Exemplar, RequestCells } from "./request-cells.ts";
 
 type HistogramData = Awaited<ReturnType<Histogram["get"]>>;
 
@@ -62,6 +62,11 @@ function* all(cells: RequestCells): Generator<{ readonly method: string; readonl
   }
 }
 
+function exemplarIn({ exemplars }: Cell, bucket: number): { readonly exemplar?: Exemplar } {
+  const exemplar = exemplars[bucket];
+  return exemplar === undefined ? {} : { exemplar };
+}
+
 const DURATION = {
   name: "http_request_duration_seconds",
   help: "Time until the response was written to the socket, in seconds.",
@@ -82,15 +87,17 @@ class CellHistogram extends Histogram<"method" | "endpoint" | "le"> {
   override async get(): Promise<HistogramData> {
     const empty = await this.#empty.get();
     const values: HistogramData["values"] = [];
+    const bucket = { metricName: `${empty.name}_bucket` };
     for (const { method, cell } of all(this.#cells)) {
       const labels = { method, endpoint: cell.endpoint };
       let below = 0;
       for (const [index, le] of this.#cells.bounds.entries()) {
         below += cell.buckets[index] ?? 0;
-        values.push({ metricName: `${empty.name}_bucket`, labels: { le, ...labels }, value: below });
+        values.push({ ...bucket, labels: { le, ...labels }, value: below, ...exemplarIn(cell, index) });
       }
+      const last = exemplarIn(cell, this.#cells.bounds.length);
       values.push(
-        { metricName: `${empty.name}_bucket`, labels: { le: "+Inf", ...labels }, value: cell.count },
+        { ...bucket, labels: { le: "+Inf", ...labels }, value: cell.count, ...last },
         { metricName: `${empty.name}_sum`, labels, value: cell.sumSeconds },
         { metricName: `${empty.name}_count`, labels, value: cell.count },
       );
