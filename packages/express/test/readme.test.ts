@@ -183,6 +183,16 @@ describe("README of @svc/express", function () {
     expect(keys?.toSorted()).to.deep.equal(known.toSorted());
   });
 
+  it("TRACE-6 shows every telemetry key with its default", async () => {
+    const enabled = '[service]\nname = "orders"\n[plugins]\nenabled = ["telemetry"]\n';
+    expect(await configOf(`${enabled}${await toml(8)}`)).to.deep.equal(await configOf(enabled));
+    const { options } = builtInPlugins.find(({ name }) => name === "telemetry") ?? expect.fail();
+    const known = Object.values(options.keys).flatMap((entry) => ("key" in entry ? entry.key : []));
+    const keys = (await toml(8)).match(/^\w+(?= =)/gm) ?? [];
+    // The key `headers` exists only to be refused.
+    expect([...keys, "headers"]).to.have.members(known);
+  });
+
   it("ENV-6 lists every variable that is read", async () => {
     const tables = [...builtInPlugins.map(({ options }) => options), serviceTable, loggingTable];
     const read = tables.flatMap((table) => variablesOf(table));
