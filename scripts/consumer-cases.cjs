@@ -77,6 +77,17 @@ const cases = {
       await middleware.stop();
     };
   },
+  async telemetry({ use, app }) {
+    const { telemetry } = await use("@svc/telemetry");
+    const tracing = telemetry({ service: "s" });
+    app.use(tracing);
+    app.get("/", (req, res) => res.json({ exporting: tracing.exporting }));
+    await assert.rejects(
+      telemetry({ service: "s", exporter: "memory" }).ready,
+      /npm install @opentelemetry\/api/,
+    );
+    return async (get) => assert.deepEqual(await (await get("/")).json(), { exporting: false });
+  },
   async health({ use, app }) {
     const { health } = await use("@svc/health");
     app.use(health({ service: "s", version: "1", env: "local" }));

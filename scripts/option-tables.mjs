@@ -92,10 +92,12 @@ async function variableRows() {
       if (entry.env === undefined) return [];
       const names = [entry.env].flat().map((name) => `\`${name}\``);
       const meaning = inKeys(definition, withoutVariable(docOf(definition, option).meaning));
-      const winner = entry.wins === "env" ? "the variable wins" : "the file wins";
-      return [
-        [names.join(", "), `\`${definition.subject} ${entry.key}\``, meaningOf(meaning, entry), winner],
+      const row = (key, precedence) => [
+        [names.join(", "), `\`${key}\``, meaningOf(meaning, entry), precedence],
       ];
+      if (entry.key === undefined) return row(definition.subject, "no key in the file");
+      const winner = entry.wins === "env" ? "the variable wins" : "the file wins";
+      return row(`${definition.subject} ${entry.key}`, winner);
     }),
   );
   return [["variable", "key", "meaning", "precedence"], ["---", "---", "---", "---"], ...rows];

@@ -13,7 +13,7 @@ const { engines, optionalDependencies } = JSON.parse(read("package.json"));
 
 const middleware = [
   ..."context health json-body jwt-auth log metrics oidc-login problem request-id route-template".split(" "),
-  ...["tenancy", "token-issuer"],
+  ...["telemetry", "tenancy", "token-issuer"],
 ];
 
 /**
@@ -82,6 +82,8 @@ async function updated(file, folder) {
 /** Returns a range of versions in words: `^4.21.0 || ^5.1.0` is "4.x from 4.21, 5.x from 5.1". */
 export function spoken(range) {
   const parts = range.split(" || ").map((part) => {
+    const [, least, below] = /^>=([\d.]+) <([\d.]+)$/.exec(part) ?? [];
+    if (least !== undefined) return `${least} and later, below ${below}`;
     const [, sign, version] = /^(\^|>=)?([\d.]+)$/.exec(part) ?? [];
     const [first, second] = version.split(".");
     if (sign === ">=") return `${version} and later`;

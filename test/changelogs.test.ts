@@ -103,9 +103,10 @@ describe("scripts/supported-versions.mjs", () => {
   it("describes version ranges in words", async () => {
     const { spoken } = await script<SupportedVersions>("supported-versions");
     expect(
-      [">=22.19", "^4.21.0 || ^5.1.0", "^3.0.0", "^8.11.0", "^0.5.0", "^0.0.15"].map(spoken),
+      [">=22.19", ">=0.300.0 <1", "^4.21.0 || ^5.1.0", "^3.0.0", "^8.11.0", "^0.5.0", "^0.0.15"].map(spoken),
     ).to.deep.equal([
       "22.19 and later",
+      "0.300.0 and later, below 1",
       "4.x from 4.21, 5.x from 5.1",
       "3.x",
       "8.x from 8.11",

@@ -327,10 +327,13 @@ function anchorsOf(markdown: string): ReadonlySet<string> {
   return anchors;
 }
 
-/** Returns the keys of a configuration table and of its nested tables, without the names of the nested tables. */
+/**
+ * Returns the keys of a configuration table and of its nested tables, without the names of the nested tables and without
+ * keys that are refused.
+ */
 function keysOf({ keys }: Parameters<typeof variablesOf>[0]): string[] {
   return Object.values(keys).flatMap((entry) => {
-    if ("kind" in entry) return entry.key ?? [];
+    if ("kind" in entry) return "not" in (entry.kind.schema ?? {}) ? [] : (entry.key ?? []);
     return keysOf("table" in entry ? entry.table : entry.each);
   });
 }

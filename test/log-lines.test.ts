@@ -15,6 +15,7 @@ import { createRedis } from "@svc/redis";
 import { createScheduler } from "@svc/scheduler";
 import { createSearchStore } from "@svc/search-store";
 import { listen, memberNames, rawRequest, repeatedNames, until } from "@svc/test-support";
+import { telemetry } from "@svc/telemetry";
 import { tenancy } from "@svc/tenancy";
 import { createKeyRing, createTokenIssuer } from "@svc/token-issuer";
 import { createMemoryTokenStore } from "@svc/token-store";
@@ -131,6 +132,14 @@ const drives: Readonly<Record<string, Drive>> = {
     await createSearchStore(options)
       .ensureTenantIndex(word)
       .catch(() => undefined);
+  },
+  async telemetry(logger, word) {
+    await using tracing = telemetry({ service: "shop", exporter: "console", logger });
+    await tracing.ready;
+    const fail = (): never => {
+      throw new Error(`password=${canary}`);
+    };
+    expect(() => tracing.span(word, "internal", { [word]: canary }, fail)).to.throw(canary);
   },
   tenancy(logger) {
     tenancy({ sources: ["header"], env: "prod", logger });

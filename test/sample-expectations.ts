@@ -3,6 +3,7 @@ import { expect } from "chai";
 import { sessions, toSessions } from "./session-expectations.ts";
 import { bearer, eventually, get, linesOf, post, problem, unauthorized } from "./sample-requests.ts";
 import {
+  collector,
   type Expectation,
   issuer,
   issuerFile,
@@ -200,6 +201,16 @@ const migrate: readonly Expectation[] = [
       expect(page).to.include('http_requests_total{method="GET",endpoint="/items/:id",status="200"} 1');
       expect(page).to.include('http_requests_total{method="GET",endpoint="<unmatched>",status="404"} 1');
       expect(page).to.include('le="0.003"').and.include("service_info{");
+    },
+  },
+  {
+    shows: "TRACE-7 TRACE-27 send one span per request instead of the automatic instrumentations",
+    around: collector,
+    async check(sample, around) {
+      await (await get(sample, "/items/7")).text();
+      sample.kill("SIGTERM");
+      expect((await sample.ended).code).to.equal(0);
+      expect(around?.spans?.()).to.deep.equal(["GET /items/:id"]);
     },
   },
   {

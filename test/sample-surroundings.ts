@@ -7,6 +7,7 @@ import { text } from "node:stream/consumers";
 import { createDatabase } from "@svc/database";
 import { listen, signToken, type RunningSample } from "@svc/test-support";
 import { realProvider } from "@svc/test-support/openid";
+import { openOtlpReceiver } from "@svc/test-support/otlp";
 import {
   createKeyRing,
   createTokenIssuer,
@@ -26,6 +27,8 @@ export interface Surroundings extends AsyncDisposable {
   readonly files?: Readonly<Record<string, string>>;
   /** Returns how often the sample has fetched the key set. */
   readonly fetches?: () => number;
+  /** Returns the names of the spans that the sample has exported. */
+  readonly spans?: () => readonly string[];
   /** The paths of the requests that the test server received. */
   readonly asked?: readonly string[];
 }
@@ -82,6 +85,16 @@ export async function issuer({ code }: Given): Promise<Surroundings> {
     replace: { [shown]: `${option}: "${server.url}/jwks.json"${env}` },
     fetches: () => fetches,
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  };
+}
+
+/** Starts a collector of spans, which replaces the one whose URL the sample contains. */
+export async function collector(): Promise<Surroundings> {
+  const receiver = await openOtlpReceiver();
+  return {
+    replace: { "http://127.0.0.1:4318": new URL(receiver.url).origin },
+    spans: () => receiver.spans.map(({ name }) => name),
+    [Symbol.asyncDispose]: () => receiver[Symbol.asyncDispose](),
   };
 }
 

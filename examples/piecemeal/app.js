@@ -7,18 +7,22 @@ import { accessLog, createLogger } from "@svc/log";
 import { metrics } from "@svc/metrics";
 import { notFound, problemHandler, unprocessable } from "@svc/problem";
 import { requestId } from "@svc/request-id";
+import { telemetry } from "@svc/telemetry";
 
 const service = "piecemeal";
 const version = "1.0.0";
 const env = "local";
 
-export function createApp() {
+export async function createApp() {
   const app = express();
   const logger = createLogger({ service, version, env }); // @svc/log
   const measure = metrics({ service, version }); // @svc/metrics
+  const tracing = telemetry({ service, version, env, exporter: "memory" }); // @svc/telemetry: or an endpoint
+  await tracing.ready; // @svc/telemetry: requests before have no spans
 
   // Before the routes, in this order.
   app.use(requestId()); // @svc/request-id: X-Request-ID and W3C trace context, in and out
+  app.use(tracing); // @svc/telemetry: a span per request
   app.use(accessLog({ logger })); // @svc/log: one line per request
   app.use(measure); // @svc/metrics: counts and durations
   app.use(jsonBody()); // @svc/json-body: bodies within limits
@@ -36,6 +40,7 @@ export function createApp() {
 
   // After the routes.
   app.get("/metrics", measure.handler); // @svc/metrics
+  app.get("/spans", (_req, res) => res.json(tracing.spans())); // @svc/telemetry: for development only
   app.use(health({ service, version, env })); // @svc/health: /health, /ready and /info
   app.use(notFound()); // @svc/problem: 404 and 405
   app.use(problemHandler({ logger })); // @svc/problem: every error becomes a problem; { logger } needs @svc/log

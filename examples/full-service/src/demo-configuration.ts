@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import type { Environment } from "@svc/config";
 import type { DemoProvider } from "./demo-provider.ts";
 
 /**
@@ -19,4 +20,13 @@ export function demoConfiguration(provider: DemoProvider, redirectUri: string): 
   // JSON and TOML write strings like these in the same way.
   const lines = table.map(([key, value]) => `${key} = ${JSON.stringify(value)}`);
   return { toml: `${file}\n[plugin.auth.providers.demo]\n${lines.join("\n")}\n` };
+}
+
+/** Returns the configuration with the last spans kept in memory for `/debug/traces`, unless a collector is set. */
+export function withLocalTraces(
+  config: { readonly toml: string },
+  env: Environment,
+): { readonly toml: string } {
+  if (env["SVC_TELEMETRY_ENDPOINT"]) return config;
+  return { toml: config.toml.replace("[plugin.telemetry]", '[plugin.telemetry]\nexporter = "memory"') };
 }

@@ -7,7 +7,7 @@ import { configurationExitCode, loadConfig, ports, type ServiceSettings } from "
 import { demoFolder, demoPostgres, freePort } from "@svc/dev-services";
 import type { Service } from "@svc/express";
 import { ConfigurationError } from "@svc/options";
-import { demoConfiguration } from "./demo-configuration.ts";
+import { demoConfiguration, withLocalTraces } from "./demo-configuration.ts";
 import type { DemoProvider } from "./demo-provider.ts";
 import type { ExpensesOptions } from "./service.ts";
 
@@ -107,7 +107,7 @@ async function start(
   const redirectUri = `http://localhost:${port}/auth/demo/callback`;
   const { startDemoProvider } = await import("./demo-provider.ts");
   const provider: DemoProvider = await startDemoProvider({ redirectUris: [redirectUri] });
-  const config = demoConfiguration(provider, redirectUri);
+  const config = withLocalTraces(demoConfiguration(provider, redirectUri), env);
   const service = await startService({ ...expensesService(env, options), config });
   service.onStop("close", () => provider.stop());
   return service;

@@ -43,9 +43,12 @@ export function routes(
   }
 
   app.get("/", (req, res) => {
-    res
-      .type("html")
-      .send(startPage({ port: req.socket.localPort, isProduction: env === "prod", hasDemoUsers: demoUsers }));
+    const facts = {
+      isProduction: env === "prod",
+      hasTraces: service.config.plugin.telemetry?.exporter === "memory",
+      hasDemoUsers: demoUsers,
+    };
+    res.type("html").send(startPage({ port: req.socket.localPort, ...facts }));
   });
 
   app.get("/whoami", optionalAuth(), (req, res) => {

@@ -25,6 +25,11 @@ import { runService } from "./support/running-service.ts";
 
 const startFile = fileURLToPath(new URL("../start.ts", import.meta.url));
 
+/** The response of `/debug/traces`. */
+interface Traces {
+  readonly traces: readonly { readonly spans: readonly { readonly name: string }[] }[];
+}
+
 async function occupied(port: number): Promise<Server> {
   const server = createServer().listen(port, "127.0.0.1");
   await once(server, "listening");
@@ -48,6 +53,10 @@ describe("the start command", function () {
       expect(processesWith(checkout.data)).not.to.deep.equal([]);
       for (const tenant of demoTenants) expect(await walk(url, { tenant })).to.have.length(120);
       id = await record(url, { tenant: "harbour-cafe", note: "kept" });
+      expect((await request(url).get("/")).text).to.contain('href="/debug/traces"');
+      const { traces } = (await request(url).get("/debug/traces")).body as Traces;
+      const names = traces.flatMap(({ spans }) => spans.map(({ name }) => name));
+      expect(names).to.include.members(["GET /expenses", "SELECT expenses"]);
       demo.interrupt();
       const { code, stdout } = await demo.ended;
       expect(code, stdout).to.equal(0);

@@ -1,12 +1,13 @@
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { rawRequest } from "@svc/test-support";
+import { rawRequest, until } from "@svc/test-support";
+import type { RecordedSpan } from "@svc/telemetry";
 import { expect } from "chai";
 import request from "supertest";
 import { canFind, conditions, started } from "../../support/started.ts";
 
 const startFile = new URL("../start.js", import.meta.url);
-const packages = ["request-id", "log", "metrics", "json-body", "health", "problem"];
+const packages = ["request-id", "log", "metrics", "telemetry", "json-body", "health", "problem"];
 
 for (const [name, args] of Object.entries(conditions)) {
   describe(`the plain Express 5 application, with the ${name} packages`, function () {
@@ -15,7 +16,7 @@ for (const [name, args] of Object.entries(conditions)) {
       if (!canFind(args)) this.skip();
     });
 
-    it("has request ids, log records, metrics, health checks and problems, each from its package", async () => {
+    it("has request ids, log records, metrics, spans, health checks and problems, each from its package", async () => {
       await using app = await started(startFile, args);
       const made = await request(app.url)
         .post("/greetings")
@@ -38,6 +39,15 @@ for (const [name, args] of Object.entries(conditions)) {
       expect(text).to.contain('http_requests_total{method="POST",endpoint="/greetings",status="201"} 1');
       const line = app.lines().find((each) => each["request_id"] === "mine");
       expect(line).to.include({ service: "piecemeal", http_method: "POST", http_status: 201 });
+      await until("the span", async () => {
+        const spans = (await request(app.url).get("/spans")).body as readonly RecordedSpan[];
+        return spans.some(
+          ({ name, traceId, attributes }) =>
+            name === "POST /greetings" &&
+            traceId === line?.["trace_id"] &&
+            attributes["jfast.request_id"] === "mine",
+        );
+      });
     });
 
     it("responds with a problem to requests that Node rejects", async () => {
@@ -65,7 +75,7 @@ describe("a package of the plain application", function () {
       // Use a hidden file, so that other tests that list the examples do not see it.
       const file = new URL(`../.child-without-${name}.mjs`, import.meta.url);
       const start = `import { createServer } from "node:http";
-const server = createServer(createApp()).listen(0, "127.0.0.1", () => {
+const server = createServer(await createApp()).listen(0, "127.0.0.1", () => {
   console.error("http://127.0.0.1:" + server.address().port + "/greetings/you");
 });\n`;
       writeFileSync(file, kept + start);
@@ -75,6 +85,7 @@ const server = createServer(createApp()).listen(0, "127.0.0.1", () => {
         expect([status, body]).to.deep.equal([200, { greeting: "Hello, you" }]);
         expect((await request(app.url).get("/health")).status).to.equal(name === "health" ? 404 : 200);
         expect((await request(app.url).get("/metrics")).status).to.equal(name === "metrics" ? 404 : 200);
+        expect((await request(app.url).get("/spans")).status).to.equal(name === "telemetry" ? 404 : 200);
         const lost = await request(app.url).get("/nowhere");
         expect(lost.status).to.equal(404);
         expect(lost.type).to.equal(name === "problem" ? "text/html" : "application/problem+json");

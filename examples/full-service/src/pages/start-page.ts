@@ -8,6 +8,8 @@ export interface StartPageFacts {
   readonly port: number | undefined;
   /** Whether links to pages that `prod` does not have are omitted. */
   readonly isProduction: boolean;
+  /** Whether the service shows its spans. */
+  readonly hasTraces: boolean;
   /** Whether the demo users exist. */
   readonly hasDemoUsers: boolean;
 }
@@ -24,14 +26,16 @@ const links = [
   ["/info", "version and plugins"],
   ["/metrics", "counts and durations of requests"],
   ["/queue", "pending and dead jobs, for operators, after sign-in"],
+  ["/debug/traces", "the last requests, jobs and events with their SQL statements, and how long each took"],
 ] as const;
 
 const notInProduction: readonly string[] = ["/info", "/queue"];
 
 /** Returns the start page as an HTML document. */
-export function startPage({ port = 8000, isProduction, hasDemoUsers }: StartPageFacts): string {
+export function startPage({ port = 8000, isProduction, hasTraces, hasDemoUsers }: StartPageFacts): string {
   const items = links
     .filter(([href]) => !isProduction || !notInProduction.includes(href))
+    .filter(([href]) => hasTraces || href !== "/debug/traces")
     .map(([href, text]) => markup`<li><a href="${href}">${href}</a>: ${text}</li>`);
   const main = markup`<h1>Expenses</h1>
 <p>A small service that keeps the expenses of many tenants in PostgreSQL. The demo tenants are

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { CheckResult, Logger, ReadinessCheck } from "@svc/context";
+import type { CheckResult, Logger, ReadinessCheck, SpanHook } from "@svc/context";
 import type { Database } from "@svc/database";
 import { serviceUnavailable } from "@svc/problem";
 import { createSearchStore, hasVector, SearchError, type SearchStore } from "@svc/search-store";
@@ -24,6 +24,8 @@ export interface SearchOptions {
   /** Adds texts to the store each time it is opened. Default: none. */
   readonly fill?: ((store: SearchStore) => Promise<void>) | undefined;
   readonly log: Logger;
+  /** Makes a span of each ingest and search. Default: none. */
+  readonly span?: SpanHook | undefined;
 }
 
 /** The texts of all tenants, opened at the first use. */
@@ -53,7 +55,7 @@ const restMs = 5_000;
  * embedded PGlite, which takes seconds and half a gigabyte to start and belongs to this process alone. The store is
  * therefore opened at the first use, and the service does not wait for it.
  */
-export function createSearch({ db, embedded, fill, log }: SearchOptions): Search {
+export function createSearch({ db, embedded, fill, log, span }: SearchOptions): Search {
   let opening: Promise<Opened> | undefined;
   let opened: Opened | undefined;
   let failed: { readonly why: string; readonly at: number } | undefined;
@@ -143,6 +145,7 @@ export function createSearch({ db, embedded, fill, log }: SearchOptions): Search
       filterKeys: ["category"],
       rowSecurity: true,
       logger: log,
+      span,
     });
   }
 

@@ -16,7 +16,7 @@ export interface ServiceSearchOptions {
 
 /** Creates the search of a service. It closes when the service stops, and contains the demo receipts in a demo. */
 export function serviceSearch(
-  { log, onStop }: Service,
+  { log, onStop, telemetry }: Service,
   { db, prepared, options }: ServiceSearchOptions,
 ): Search {
   const { seed, embeddedSearch } = options;
@@ -24,6 +24,7 @@ export function serviceSearch(
     db,
     log,
     embedded: embeddedSearch,
+    span: telemetry?.span,
     async fill(store) {
       if (seed !== true) return;
       await prepared();
