@@ -1,28 +1,18 @@
+import type { Verdict } from "./conformance-report.ts";
 import type { Kit } from "./kit.ts";
-import { every, type Verdict } from "./verdict.ts";
-
-/** The result of a check, with its rule. */
-export interface Finding {
-  readonly id: string;
-  readonly title: string;
-  /** The full rule as Markdown. */
-  readonly text: string;
-  /** The section of the contract. */
-  readonly section: string;
-  readonly source: "contract" | "house";
-  readonly verdict: Verdict;
-  readonly durationMs: number;
-}
+import { every } from "./verdict.ts";
 
 /** A precondition of a check. */
 export type Need =
   | "auth"
   | "tenancy"
   | "metrics"
+  | "telemetry"
   | "security_headers"
   | "keys"
   | "log"
   | "key set"
+  | "otlp"
   | "full"
   | "reduced"
   | "replica"

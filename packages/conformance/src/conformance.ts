@@ -1,30 +1,17 @@
 import { checks } from "./checks/index.ts";
 import { grant } from "./grant.ts";
 import { signIn, visit } from "./checks/session-calls.ts";
-import type { Check, Finding } from "./check.ts";
+import type { Check } from "./check.ts";
+import type { ConformanceReport } from "./conformance-report.ts";
 import { InvalidUse } from "./faults.ts";
 import { type Answer, NoAnswer, orReason } from "./answer.ts";
 import { createKit, keyPatience, type Kit, until } from "./kit.ts";
 import { findRoutes } from "./openapi.ts";
 import type { ConformanceOptions, Settings } from "./options.ts";
-import { type Outcome, outcomeOf } from "./outcome.ts";
+import { outcomeOf } from "./outcome.ts";
 import { resolveSettings } from "./resolve-settings.ts";
 import { ruleOf } from "./rules.ts";
 import { runChecks } from "./run-checks.ts";
-
-/** The result of a run. */
-export interface ConformanceReport extends Outcome {
-  /** The base URL of the service under test. */
-  readonly url: string;
-  readonly profile: "full" | "reduced";
-  /** Whether the run also checked the conventions. */
-  readonly house: boolean;
-  /** Findings in the order of the contract. */
-  readonly findings: readonly Finding[];
-  /** The number of routes found in `/openapi.json`. */
-  readonly routes: number;
-  readonly durationMs: number;
-}
 
 /** Dependencies of a run that tests can replace. */
 export interface Environment {

@@ -1,6 +1,6 @@
-import { once } from "node:events";
-import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
+import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
+import { listen } from "./listen.ts";
 
 export type EchoServer = Awaited<ReturnType<typeof startEchoServer>>;
 
@@ -19,15 +19,5 @@ export async function startEchoServer() {
     /** Returns the headers of the call for this request; undefined if there was none. */
     headersOf: (id: string) => calls.get(id),
     stop,
-  };
-}
-
-/** Starts a server. Returns a function that stops it. */
-export async function listen(server: Server, port: number, host: string): Promise<() => Promise<void>> {
-  server.listen(port, host);
-  await once(server, "listening");
-  return async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
   };
 }

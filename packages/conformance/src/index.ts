@@ -1,5 +1,5 @@
-export type { Finding } from "./check.ts";
-export { checkConformance, type ConformanceReport, type Environment } from "./conformance.ts";
+export { checkConformance, type Environment } from "./conformance.ts";
+export type { ConformanceReport, Finding, Outcome, Verdict } from "./conformance-report.ts";
 export { InvalidUse } from "./faults.ts";
 export { notChecked, type NotChecked } from "./not-checked.ts";
 export type {
@@ -11,14 +11,12 @@ export type {
   HookProbe,
   Keys,
   Limits,
+  Probe,
   Probes,
   RotationProbe,
   SessionProbe,
   StoreProbe,
   TenancySettings,
 } from "./options.ts";
-export type { Probe } from "./requests.ts";
-export type { Outcome } from "./outcome.ts";
 export { asJUnit, asTable } from "./report.ts";
 export { type Rule, rules } from "./rules.ts";
-export type { Verdict } from "./verdict.ts";

@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { KeyObject } from "node:crypto";
-import { listen } from "./echo-server.ts";
 import { InvalidUse } from "./faults.ts";
+import { listenAt } from "./listen.ts";
 import type { Algorithm } from "./options.ts";
 import { type KeyPair, newKeyPair } from "./signing.ts";
 
@@ -28,10 +28,6 @@ export type KeyServer = Awaited<ReturnType<typeof serveKeys>>;
  * @param address `host:port`
  */
 export async function serveKeys(address: string, algorithm: Algorithm) {
-  const [, host, port] = /^(.+):(\d{1,5})$/.exec(address) ?? [];
-  if (host === undefined || port === undefined) {
-    throw new InvalidUse([`serve-keys: ${JSON.stringify(address)} is not host:port`]);
-  }
   if (algorithm.startsWith("HS"))
     throw new InvalidUse([
       `serve-keys: keys.json must name an algorithm with a public key, such as RS256; it names ${algorithm}`,
@@ -61,11 +57,7 @@ export async function serveKeys(address: string, algorithm: Algorithm) {
     }
     res.writeHead(200, { "Content-Type": "application/json" }).end(JSON.stringify({ keys: published }));
   });
-  const stop = await listen(server, Number(port), host.replace(/^\[|\]$/g, "")).catch(
-    ({ code }: NodeJS.ErrnoException) => {
-      throw new InvalidUse([`serve-keys: cannot listen on ${address}: ${code}`]);
-    },
-  );
+  const stop = await listenAt(server, "serve-keys", address);
 
   return {
     /** A key that is in the set from the start. */

@@ -5,8 +5,9 @@ import { type EchoServer, startEchoServer } from "./echo-server.ts";
 import { createHttpClient, type HttpClient } from "./http-client.ts";
 import { type KeyServer, serveKeys } from "./key-server.ts";
 import { createLogReader, type LogReader } from "./log-reader.ts";
-import type { Feature, Settings } from "./options.ts";
-import { type Extra, type Probe, requestOf, withExtra } from "./requests.ts";
+import type { Feature, Probe, Settings } from "./options.ts";
+import { type OtlpServer, serveOtlp } from "./otlp-server.ts";
+import { type Extra, requestOf, withExtra } from "./requests.ts";
 import { createMinter, type Minter } from "./tokens.ts";
 
 /** Everything that a check uses. */
@@ -17,6 +18,8 @@ export interface Kit {
   readonly replica: HttpClient | undefined;
   readonly log: LogReader | undefined;
   readonly keySet: KeyServer | undefined;
+  /** The receiver of the spans that the service exports. */
+  readonly otlp: OtlpServer | undefined;
   /** Creates tokens. Reading this member throws if the kit has no keys; checks that use tokens declare that need. */
   readonly tokens: Minter;
   /** Returns milliseconds from the run's clock. */
@@ -41,10 +44,13 @@ export async function createKit(settings: Settings, now: () => number): Promise<
     settings.serveKeys === undefined || keys === undefined
       ? undefined
       : await serveKeys(settings.serveKeys, keys.algorithm);
+  let otlp: OtlpServer | undefined;
   let tokens: Minter | undefined;
   try {
+    otlp = settings.serveOtlp === undefined ? undefined : await serveOtlp(settings.serveOtlp);
     tokens = keys && createMinter(keys, keySet?.first, settings.tokenTenant);
   } catch (error) {
+    await otlp?.stop();
     await keySet?.stop();
     throw error;
   }
@@ -60,6 +66,7 @@ export async function createKit(settings: Settings, now: () => number): Promise<
     replica,
     log,
     keySet,
+    otlp,
     get tokens() {
       if (tokens === undefined) throw new Error("no keys were given, so the kit cannot create tokens");
       return tokens;
@@ -80,6 +87,7 @@ export async function createKit(settings: Settings, now: () => number): Promise<
       replica?.close();
       await (await echo)?.stop();
       await keySet?.stop();
+      await otlp?.stop();
     },
   };
 }

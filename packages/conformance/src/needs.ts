@@ -1,4 +1,5 @@
-import type { Check, Finding, Need } from "./check.ts";
+import type { Check, Need } from "./check.ts";
+import type { Finding } from "./conformance-report.ts";
 import type { Kit } from "./kit.ts";
 import type { Probes } from "./options.ts";
 
@@ -15,9 +16,12 @@ export function missing(kit: Kit, need: Need): string | undefined {
       return kit.log === undefined ? "no log was given" : undefined;
     case "key set":
       return kit.keySet === undefined ? "the kit does not serve the key set" : undefined;
+    case "otlp":
+      return kit.otlp === undefined ? "the kit does not receive the service's spans" : undefined;
     case "auth":
     case "tenancy":
     case "metrics":
+    case "telemetry":
     case "security_headers":
       return kit.has(need) ? undefined : `the feature ${need} is not declared`;
     case "replica":

@@ -1,5 +1,3 @@
-import type { Probe } from "./requests.ts";
-
 /** Optional details of an option. */
 interface Details {
   readonly default?: unknown;
@@ -70,6 +68,9 @@ export const definition = {
       { otherwise: "half of the rules", argument: "N" },
     ),
     serveKeys: optional("text", "where the kit serves a key set that the service fetches (mode `jwks`)", {
+      argument: "HOST:PORT",
+    }),
+    serveOtlp: optional("text", "where the kit receives the spans that the service exports over OTLP/HTTP", {
       argument: "HOST:PORT",
     }),
     log: optional(
@@ -296,6 +297,17 @@ export const algorithmGroups = [
 export const algorithms = algorithmGroups.flat();
 
 export type Algorithm = (typeof algorithms)[number];
+
+/** A request: `"/path"`, `"POST /path"`, or an object. */
+export type Probe =
+  | string
+  | {
+      readonly method?: string | undefined;
+      readonly path: string;
+      readonly headers?: Readonly<Record<string, string>> | undefined;
+      /** The request body, sent as JSON. */
+      readonly body?: unknown;
+    };
 
 /** The type of each kind of value. */
 interface Values {

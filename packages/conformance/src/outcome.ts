@@ -1,23 +1,7 @@
-import type { Check, Finding } from "./check.ts";
+import type { Check } from "./check.ts";
+import type { Finding, Outcome } from "./conformance-report.ts";
 import { requirable, seenIn } from "./needs.ts";
 import type { Settings } from "./options.ts";
-
-/** Counts of a run's verdicts, and whether the service conforms. */
-export interface Outcome {
-  readonly passed: number;
-  readonly failed: number;
-  readonly notApplicable: number;
-  /** Number of selected rules. */
-  readonly total: number;
-  /** Names, as in `require`, whose absence made a rule not applicable and on which no checked rule depends. */
-  readonly notSeen: readonly string[];
-  /** Reasons why the run checked less than required; empty if it checked enough. */
-  readonly shortfalls: readonly string[];
-  /** Whether no rule failed and the run checked enough. */
-  readonly conforms: boolean;
-  /** One sentence: whether a rule is broken, and how many rules were checked. */
-  readonly verdict: string;
-}
 
 /**
  * Returns the outcome of a run.

@@ -1,4 +1,4 @@
-import type { ConformanceReport } from "./conformance.ts";
+import type { ConformanceReport } from "./conformance-report.ts";
 
 const words = { pass: "pass", fail: "FAIL", "not applicable": "n/a" } as const;
 

@@ -1,15 +1,5 @@
 import type { Outgoing } from "./http-client.ts";
-
-/** A request: `"/path"`, `"POST /path"`, or an object. */
-export type Probe =
-  | string
-  | {
-      readonly method?: string | undefined;
-      readonly path: string;
-      readonly headers?: Readonly<Record<string, string>> | undefined;
-      /** The request body, sent as JSON. */
-      readonly body?: unknown;
-    };
+import type { Probe } from "./options.ts";
 
 /** A probe as an object. */
 export interface Request {

@@ -199,6 +199,7 @@ export function resolveSettings(options: ConformanceOptions): Settings {
     "security_headers",
     ...(keys === undefined && probes.session === undefined ? [] : (["auth"] as const)),
     ...(options.tenancy === undefined ? [] : (["tenancy"] as const)),
+    ...(options.serveOtlp === undefined ? [] : (["telemetry"] as const)),
   ];
   for (const each of declared) {
     if (!features.includes(each)) {

@@ -1,11 +1,12 @@
-import type { Check, Finding } from "./check.ts";
+import type { Check } from "./check.ts";
+import type { Finding, Verdict } from "./conformance-report.ts";
 import { NoAnswer } from "./answer.ts";
 import type { Kit } from "./kit.ts";
 import { missing, nameOf } from "./needs.ts";
 import { ruleOf, rules } from "./rules.ts";
 import { createCensor } from "./secrets.ts";
 import { short } from "./show.ts";
-import { fail, notApplicable, ruledOut, type Verdict } from "./verdict.ts";
+import { fail, notApplicable, ruledOut } from "./verdict.ts";
 
 /** Runs the checks concurrently, then runs those that change the service one by one. */
 export async function runChecks(kit: Kit, checks: readonly Check[]): Promise<readonly Finding[]> {

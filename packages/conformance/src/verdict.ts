@@ -1,24 +1,6 @@
 import type { Answer, JsonObject } from "./answer.ts";
+import type { Verdict } from "./conformance-report.ts";
 import { show } from "./show.ts";
-
-/** The result of a check. */
-export type Verdict =
-  | { readonly status: "pass" }
-  | {
-      readonly status: "fail";
-      /** The observed behaviour. */
-      readonly seen: string;
-      /** The behaviour that the rule requires. */
-      readonly expected: string;
-    }
-  | {
-      readonly status: "not applicable";
-      readonly reason: string;
-      /** Unmet preconditions of the check, by the names that `--require` accepts. Default: none. */
-      readonly lacks?: readonly string[] | undefined;
-      /** Whether the service's settings exclude every case of the rule, so that no run can check it. Default: false. */
-      readonly ruledOut?: true | undefined;
-    };
 
 export const pass: Verdict = { status: "pass" };
 

@@ -10,12 +10,15 @@ interface Wait {
 /** Waits shorter than this many seconds are not announced. */
 const unnoticedSeconds = 4;
 
+/** How often exporters of OpenTelemetry send a batch by default. */
+const exportSeconds = 5;
+
 /**
  * Describes the waits of a run in one sentence; undefined if they are short.
  * @throws InvalidUse for invalid options, like the run itself
  */
 export function expectedWaits(options: ConformanceOptions): string | undefined {
-  const { probes, limits, profile, serveKeys, keySetPatienceSeconds } = resolveSettings(options);
+  const { probes, limits, profile, serveKeys, serveOtlp, keySetPatienceSeconds } = resolveSettings(options);
   // A run of selected checks may not need all of these waits.
   if (options.only !== undefined) return undefined;
   const { session, dependencies = [] } = probes;
@@ -36,6 +39,9 @@ export function expectedWaits(options: ConformanceOptions): string | undefined {
   }
   if (serveKeys !== undefined) {
     afterwards.push({ seconds: 2 * keySetPatienceSeconds, what: "the service to fetch keys (at most)" });
+  }
+  if (serveOtlp !== undefined && profile === "full") {
+    afterwards.push({ seconds: 3 * exportSeconds, what: "the service to export spans" });
   }
   const longest = Math.max(0, ...sideBySide.map(({ seconds }) => seconds));
   const total = afterwards.reduce((sum, { seconds }) => sum + seconds, longest);

@@ -74,7 +74,7 @@ describe("svc-conformance", function () {
       "--failing",
       "/failing",
       "--max-not-applicable",
-      "65",
+      "81",
       "--json",
       "report.json",
       "--junit",
@@ -85,7 +85,7 @@ describe("svc-conformance", function () {
     expect(stdout).to.match(/^pass {2}SYS-1 +system-endpoints +GET \/health answers 200/m);
     expect(stdout).to.match(/^n\/a {3}MET|^n\/a {3}SYS-7/m);
     expect(stdout).to.match(
-      /\n27 passed, 0 failed, 65 not applicable: no rule of the contract is broken, 27 of 92 rules checked; not covered: /,
+      /\n27 passed, 0 failed, 81 not applicable: no rule of the contract is broken, 27 of 108 rules checked; not covered: /,
     );
     const report = JSON.parse(await readFile(join(folder, "report.json"), "utf8")) as {
       findings: { id: string; text: string; verdict: { status: string } }[];
@@ -119,7 +119,7 @@ describe("svc-conformance", function () {
       /^FAIL {2}ERR-12 .*\n +observed: detail "sign in"\n +expected: authentication required\n +rule: {5}The 401 problem has title/m,
     );
     expect(stdout).to.match(
-      /no rule of the contract is broken, \d+ of 184 rules checked; conventions broken: [1-9]\d*/,
+      /no rule of the contract is broken, \d+ of 200 rules checked; conventions broken: [1-9]\d*/,
     );
     expect(stdout).not.to.match(/eyJ[\w-]+\.[\w-]+/);
     expect(await readFile(join(folder, "failed.xml"), "utf8")).to.contain(
@@ -357,6 +357,11 @@ describe("svc-conformance", function () {
         "an invalid address for the key set",
         [nowhere, "--keys", "keys.json", "--serve-keys", "9000"],
         /"9000" is not host:port/,
+      ],
+      [
+        "an invalid address for the receiver of spans",
+        [nowhere, "--serve-otlp", "4318"],
+        /serve-otlp: "4318" is not host:port/,
       ],
     ];
     before(async () => {

@@ -12,6 +12,7 @@ import { outageMutations } from "./mutations/outages-and-keys.ts";
 import { refreshMutations } from "./mutations/refreshing.ts";
 import { sessionMutations } from "./mutations/sessions.ts";
 import { systemMutations } from "./mutations/system.ts";
+import { telemetryMutations } from "./mutations/telemetry.ts";
 import { tokenMutations } from "./mutations/tokens.ts";
 import { tenancyMutations } from "./mutations/tenancy.ts";
 
@@ -43,6 +44,8 @@ export const issuingMutations = (): readonly Mutation[] => [
 
 /** Returns all other broken services. */
 export const mutations = (): readonly Mutation[] => [
+  // These services wait for exports, while the kit checks the others.
+  ...telemetryMutations(),
   ...systemMutations(),
   ...alike(readinessMutations(), ofReports),
   ...errorMutations(),

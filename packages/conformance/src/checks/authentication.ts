@@ -1,22 +1,14 @@
 import type { Answer } from "../answer.ts";
 import { check, type Check, given, type Need } from "../check.ts";
+import type { Verdict } from "../conformance-report.ts";
 import { rights } from "../grant.ts";
 import type { Kit } from "../kit.ts";
-import { type Algorithm, algorithmGroups } from "../options.ts";
-import { type Probe, requestOf } from "../requests.ts";
+import { type Algorithm, algorithmGroups, type Probe } from "../options.ts";
+import { requestOf } from "../requests.ts";
 import { short } from "../show.ts";
 import { strangerOf } from "../signing.ts";
 import { type TokenShape, withOtherSignature } from "../tokens.ts";
-import {
-  every,
-  isDenied,
-  must,
-  notApplicable,
-  ruledOut,
-  statusIs,
-  succeeds,
-  type Verdict,
-} from "../verdict.ts";
+import { every, isDenied, must, notApplicable, ruledOut, statusIs, succeeds } from "../verdict.ts";
 import { accepts, isRefusal, protectedRoute, refusesCaller, refuses, refusesAll } from "./callers.ts";
 import { malformedOnGuarded, malformedOnOpen } from "./malformed-authorization.ts";
 import { eachNamed } from "./samples.ts";

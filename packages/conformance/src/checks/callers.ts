@@ -1,8 +1,9 @@
 import type { Answer } from "../answer.ts";
+import type { Verdict } from "../conformance-report.ts";
 import { rights } from "../grant.ts";
 import type { Kit } from "../kit.ts";
 import type { TokenShape } from "../tokens.ts";
-import { every, must, succeeds, type Verdict } from "../verdict.ts";
+import { every, must, succeeds } from "../verdict.ts";
 
 /** Whether a request was refused because of its caller. AUTH-13 checks whether 401 or 403 is right. */
 export function isRefusal({ status }: Answer): boolean {

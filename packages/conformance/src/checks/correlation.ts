@@ -1,11 +1,13 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Answer } from "../answer.ts";
 import { check, type Check } from "../check.ts";
+import type { Verdict } from "../conformance-report.ts";
 import { grant } from "../grant.ts";
 import type { Kit } from "../kit.ts";
 import { requestOf } from "../requests.ts";
 import { show } from "../show.ts";
-import { fail, must, notApplicable, pass, ruledOut, type Verdict } from "../verdict.ts";
+import { fail, must, notApplicable, pass, ruledOut } from "../verdict.ts";
+import { exportsSpans } from "./export-state.ts";
 import { askWithId, linesAbout } from "./logs.ts";
 import { ordinary, samplesOf } from "./samples.ts";
 
@@ -19,12 +21,15 @@ function idOf(answer: Answer): unknown {
   return answer.header("x-request-id") ?? answer.object?.["request_id"];
 }
 
-function traceparent(traceId: string): string {
-  return `00-${traceId}-00f067aa0ba902b7-01`;
+/** The id of the span in which the kit sends its requests. */
+export const callerSpanId = "00f067aa0ba902b7";
+
+export function traceparent(traceId: string, flags = "01"): string {
+  return `00-${traceId}-${callerSpanId}-${flags}`;
 }
 
 /** Returns a unique trace id of 32 hex digits. */
-function newTraceId(kit: Kit): string {
+export function newTraceId(kit: Kit): string {
   return `a${kit.unique()}${kit.unique()}`
     .replaceAll(/[^0-9a-f]/g, "")
     .padEnd(32, "a")
@@ -81,8 +86,8 @@ async function traced(kit: Kit, make: (traceId: string) => string): Promise<Trac
   };
 }
 
-function valid(kit: Kit): Promise<Traced> {
-  return kit.once("valid trace", () => traced(kit, traceparent));
+export function valid(kit: Kit): Promise<Traced> {
+  return kit.once("valid trace", () => traced(kit, (traceId) => traceparent(traceId)));
 }
 
 /** Whether the log or the outbound call shows that the service read the request's trace context. */
@@ -261,7 +266,7 @@ export const correlationChecks: readonly Check[] = [
     );
   }),
   check("COR-15", { needs: ["probe:outbound"] }, async (kit) => {
-    if (kit.has("telemetry")) return ruledOut("the service exports spans");
+    if (await exportsSpans(kit)) return ruledOut("the service exports spans");
     const { sent, traceId } = await valid(kit);
     // COR-13 checks a missing traceparent.
     if (sent?.["traceparent"] === undefined) return pass;

@@ -1,10 +1,11 @@
 import { isObject, type JsonObject } from "../answer.ts";
 import { check, type Check, given } from "../check.ts";
+import type { Verdict } from "../conformance-report.ts";
 import { grant } from "../grant.ts";
 import { requestOf } from "../requests.ts";
 import type { LogLine } from "../log-reader.ts";
 import { short, show } from "../show.ts";
-import { fail, is, must, mustBe, notApplicable, pass, statusIs, type Verdict } from "../verdict.ts";
+import { fail, is, must, mustBe, notApplicable, pass, statusIs } from "../verdict.ts";
 import { askWithId } from "./logs.ts";
 import {
   eachNamed,

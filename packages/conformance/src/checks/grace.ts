@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Answer } from "../answer.ts";
 import { check, type Check, given } from "../check.ts";
+import type { Verdict } from "../conformance-report.ts";
 import type { HttpClient } from "../http-client.ts";
 import type { Kit } from "../kit.ts";
-import { every, must, notApplicable, ruledOut, statusIs, succeeds, type Verdict } from "../verdict.ts";
+import { every, must, notApplicable, ruledOut, statusIs, succeeds } from "../verdict.ts";
 import { isRefusal, refusesCaller } from "./callers.ts";
 import { needs } from "./pairs.ts";
 import { isReusable, logout, type Pair, pairOf, refresh, sessionOf, signIn, visit } from "./session-calls.ts";

@@ -16,6 +16,7 @@ import { readinessChecks } from "./readiness.ts";
 import { hookChecks, refreshChecks } from "./refreshes.ts";
 import { storeChecks } from "./store-outage.ts";
 import { systemChecks } from "./system.ts";
+import { telemetryChecks } from "./telemetry.ts";
 import { tenancyChecks } from "./tenancy.ts";
 import { tokenChecks } from "./tokens.ts";
 
@@ -43,5 +44,7 @@ export const checks: readonly Check[] = [
   ...federatedChecks,
   ...publishedKeyChecks,
   ...storeChecks,
+  // These checks start last because they wait for an export, during which the others would not run.
+  ...telemetryChecks,
   ...everyLineChecks,
 ];

@@ -1,9 +1,10 @@
 import type { KeyObject } from "node:crypto";
 import type { JsonObject } from "../answer.ts";
 import { type Check, check, given, type Need } from "../check.ts";
+import type { Verdict } from "../conformance-report.ts";
 import { keyPatience, type Kit, until } from "../kit.ts";
 import type { KeyServer } from "../key-server.ts";
-import { every, must, notApplicable, ruledOut, type Verdict } from "../verdict.ts";
+import { every, must, notApplicable, ruledOut } from "../verdict.ts";
 import { accepts, refuses } from "./callers.ts";
 
 const needs: readonly Need[] = ["full", "key set", "auth", "keys", "probe:protected"];

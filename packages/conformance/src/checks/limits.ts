@@ -1,9 +1,10 @@
 import { type Answer, NoAnswer, orReason } from "../answer.ts";
 import { check, type Check, given } from "../check.ts";
+import type { Verdict } from "../conformance-report.ts";
 import type { Kit } from "../kit.ts";
 import { requestOf } from "../requests.ts";
 import { grant } from "../grant.ts";
-import { fail, must, statusIs, succeeds, type Verdict } from "../verdict.ts";
+import { fail, must, statusIs, succeeds } from "../verdict.ts";
 import { sampleOf, tooLong } from "./samples.ts";
 
 /** Sends headers that announce a body, followed by only the start of that body. The connection stays open. */

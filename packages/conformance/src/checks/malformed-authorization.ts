@@ -1,7 +1,8 @@
 import { type Answer, NoAnswer, orReason } from "../answer.ts";
+import type { Verdict } from "../conformance-report.ts";
 import type { Kit } from "../kit.ts";
-import type { Probe } from "../requests.ts";
-import { must, type Verdict } from "../verdict.ts";
+import type { Probe } from "../options.ts";
+import { must } from "../verdict.ts";
 import { anonymously } from "./tenants.ts";
 
 interface Malformed {

@@ -1,9 +1,10 @@
 import type { Check, Need } from "../check.ts";
+import type { Verdict } from "../conformance-report.ts";
 import type { Kit } from "../kit.ts";
 import { requestOf } from "../requests.ts";
 import { short } from "../show.ts";
 import { grant } from "../grant.ts";
-import { every, must, mustBe, notApplicable, type Verdict } from "../verdict.ts";
+import { every, must, mustBe, notApplicable } from "../verdict.ts";
 
 /** Sends requests with recognizable paths, then reads the metrics. */
 function scrape(kit: Kit) {

@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { check, type Check } from "../check.ts";
+import type { Verdict } from "../conformance-report.ts";
 import type { Kit } from "../kit.ts";
 import { show } from "../show.ts";
 import type { Claims } from "../tokens.ts";
-import { every, is, isDenied, must, notApplicable, ruledOut, statusIs, type Verdict } from "../verdict.ts";
+import { every, is, isDenied, must, notApplicable, ruledOut, statusIs } from "../verdict.ts";
 import {
   claimsOf,
   names,

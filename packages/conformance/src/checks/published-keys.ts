@@ -1,9 +1,10 @@
 import { type Answer, isObject, type JsonObject } from "../answer.ts";
 import { type Check, check } from "../check.ts";
+import type { Verdict } from "../conformance-report.ts";
 import type { Kit } from "../kit.ts";
 import { show } from "../show.ts";
 import { hasSigned } from "../signing.ts";
-import { must, notApplicable, ruledOut, succeeds, type Verdict } from "../verdict.ts";
+import { must, notApplicable, ruledOut, succeeds } from "../verdict.ts";
 import { needs, pairs } from "./pairs.ts";
 import { open, type Pair, refresh, sessionOf, signIn, sendControl, visit } from "./session-calls.ts";
 

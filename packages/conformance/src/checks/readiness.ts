@@ -1,11 +1,12 @@
 import { type Answer, isObject, type JsonObject } from "../answer.ts";
 import { check, type Check } from "../check.ts";
+import type { Verdict } from "../conformance-report.ts";
 import { createHttpClient } from "../http-client.ts";
 import { type Kit, until } from "../kit.ts";
-import type { DependencyProbe } from "../options.ts";
-import { type Probe, requestOf, withExtra } from "../requests.ts";
+import type { DependencyProbe, Probe } from "../options.ts";
+import { requestOf, withExtra } from "../requests.ts";
 import { show } from "../show.ts";
-import { every, fail, is, must, mustBe, notApplicable, pass, statusIs, type Verdict } from "../verdict.ts";
+import { every, fail, is, must, mustBe, notApplicable, pass, statusIs } from "../verdict.ts";
 
 /** The responses of `/ready` and `/health` while dependencies are broken. */
 interface Fault {

@@ -1,20 +1,11 @@
 import type { Answer } from "../answer.ts";
 import { check, type Check, given } from "../check.ts";
+import type { Verdict } from "../conformance-report.ts";
 import type { Kit } from "../kit.ts";
-import type { Probe } from "../requests.ts";
+import type { Probe } from "../options.ts";
 import { show } from "../show.ts";
 import { type Claims, withOtherSignature } from "../tokens.ts";
-import {
-  every,
-  fail,
-  isDenied,
-  must,
-  mustBe,
-  notApplicable,
-  statusIs,
-  succeeds,
-  type Verdict,
-} from "../verdict.ts";
+import { every, fail, isDenied, must, mustBe, notApplicable, statusIs, succeeds } from "../verdict.ts";
 import { refusesCaller } from "./callers.ts";
 import { presentWithin, replay } from "./grace.ts";
 import { needs } from "./pairs.ts";

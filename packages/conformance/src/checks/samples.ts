@@ -1,9 +1,11 @@
 import { type Answer, NoAnswer, orReason } from "../answer.ts";
+import type { Verdict } from "../conformance-report.ts";
 import { grant } from "../grant.ts";
 import type { Kit } from "../kit.ts";
 import { findRoutes, type NamedRoute } from "../openapi.ts";
-import { type Extra, type Probe, requestOf } from "../requests.ts";
-import { must, type Verdict } from "../verdict.ts";
+import type { Probe } from "../options.ts";
+import { type Extra, requestOf } from "../requests.ts";
+import { must } from "../verdict.ts";
 import { anonymously } from "./tenants.ts";
 
 /** A request that must fail, and its response. */

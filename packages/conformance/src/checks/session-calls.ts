@@ -2,8 +2,8 @@ import { randomBytes } from "node:crypto";
 import { type Answer, isObject, NoAnswer, parseObject } from "../answer.ts";
 import type { HttpClient } from "../http-client.ts";
 import type { Kit } from "../kit.ts";
-import { type Probe, requestOf, withExtra } from "../requests.ts";
-import type { ResolvedSession } from "../options.ts";
+import { requestOf, withExtra } from "../requests.ts";
+import type { Probe, ResolvedSession } from "../options.ts";
 import type { Claims } from "../tokens.ts";
 
 /** The tokens that a sign-in or refresh returns. */

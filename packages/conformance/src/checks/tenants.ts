@@ -1,10 +1,11 @@
 import type { Answer } from "../answer.ts";
 import type { Need } from "../check.ts";
+import type { Verdict } from "../conformance-report.ts";
 import { rights } from "../grant.ts";
 import type { Kit } from "../kit.ts";
 import { type Extra, requestOf } from "../requests.ts";
 import { show } from "../show.ts";
-import { must, notApplicable, ruledOut, type Verdict } from "../verdict.ts";
+import { must, notApplicable, ruledOut } from "../verdict.ts";
 
 export const needs: readonly Need[] = ["tenancy", "probe:tenant"];
 export const needsCaller: readonly Need[] = [...needs, "auth", "keys"];

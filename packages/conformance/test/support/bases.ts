@@ -24,6 +24,8 @@ export interface Base {
   readonly probes?: Probes;
   /** Whether the kit serves the key set, at `{jwks}` in the TOML. */
   readonly serveKeys?: boolean;
+  /** Whether the service exports its spans to the kit. */
+  readonly serveOtlp?: boolean;
   /**
    * How the service issues tokens; undefined if it does not. The dependencies of such a base cannot be broken: other
    * bases cover those rules.
@@ -118,6 +120,14 @@ export const bases = {
     tenancy: signed,
     features,
   },
+  /** Like `swift`, and exports its spans to the kit. */
+  traced: {
+    toml: `${service}${enabled("auth", "tenancy", "telemetry")}${ellipticAuth}${tenancyTable('sources = ["token", "subdomain", "path"]')}`,
+    keys: ellipticKeys,
+    tenancy: signed,
+    features: [...features, "telemetry"],
+    serveOtlp: true,
+  },
   /** The reduced profile, with other claim names. */
   reduced: {
     profile: "reduced",
@@ -177,11 +187,11 @@ export const bases = {
     tenancy: { ...signed, sources: ["token", "user"] },
     features,
   },
-  /** Tenants without authentication. */
+  /** Tenants without authentication, and tracing without an endpoint. */
   anonymous: {
-    toml: `${service}${enabled("tenancy")}${tenancyTable('sources = ["path", "header"]')}`,
+    toml: `${service}${enabled("tenancy", "telemetry")}${tenancyTable('sources = ["path", "header"]')}`,
     tenancy: { ...signed, sources: ["path", "header"] },
-    features: ["metrics", "security_headers", "tenancy"],
+    features: ["metrics", "security_headers", "tenancy", "telemetry"],
   },
   /** Two replicas that issue tokens with a shared secret, share a store, and accept tokens while the store is down. */
   issuing: {

@@ -11,6 +11,7 @@ import express from "express";
 import { serveKeys } from "../../src/key-server.ts";
 import { type Base, type BaseName, bases } from "./bases.ts";
 import { breakServer, type Layer } from "./mutating-layer.ts";
+import { type ExportChange, relayExports } from "./export-relay.ts";
 import { type SessionDifferences, type Sessions, startSessions } from "./session-service.ts";
 
 /** The changes that make one service break a rule. */
@@ -31,6 +32,8 @@ export interface Differences extends Layer {
   readonly server?: ((server: Service["server"]) => void) | undefined;
   /** Changes the token issuer and the store of revocations. */
   readonly sessions?: SessionDifferences | undefined;
+  /** Changes the exports of spans. */
+  readonly exports?: ExportChange | undefined;
   /** Returns a layer for a service that fetches the key set from this URL. */
   readonly keySet?: ((url: string) => Layer) | undefined;
 }
@@ -71,14 +74,20 @@ export async function startUnderTest(
   const base: Base = bases[name];
   const lines: string[] = [];
   const keyPort = base.serveKeys === true ? await freePort() : undefined;
+  const otlpPort = base.serveOtlp === true ? await freePort() : undefined;
+  const relay = differences.exports && (await relayExports(otlpPort, differences.exports));
   const sessions = base.sessions && (await startSessions(base.sessions, differences.sessions));
-  const parts = { base, differences, lines, keyUrl: `http://127.0.0.1:${keyPort}/keys`, sessions };
+  const keyUrl = `http://127.0.0.1:${keyPort}/keys`;
+  // The service may show neither the user-info nor the query of its endpoint (TRACE-24).
+  const otlpUrl =
+    otlpPort === undefined ? undefined : `http://kit:secret@127.0.0.1:${relay?.port ?? otlpPort}?key=secret`;
+  const parts = { base, differences, lines, keyUrl, otlpUrl, sessions };
   const services = [await startOne(parts, 0)];
   if (base.sessions?.replica === true) services.push(await startOne(parts, 1));
   const [url = "", replica] = services.map(({ address }) => `http://127.0.0.1:${address?.port ?? 0}`);
   return {
     options: {
-      ...optionsFor(base, () => lines.join(""), keyPort),
+      ...optionsFor(base, () => lines.join(""), keyPort, otlpPort),
       url,
       replica,
       probes: { ...probesFor(base), ...sessions?.probes },
@@ -89,6 +98,7 @@ export async function startUnderTest(
         await service.stop();
       }
       await sessions?.[Symbol.asyncDispose]();
+      await relay?.[Symbol.asyncDispose]();
     },
   };
 }
@@ -99,11 +109,12 @@ interface Parts {
   /** The log of the first replica. */
   readonly lines: string[];
   readonly keyUrl: string;
+  readonly otlpUrl: string | undefined;
   readonly sessions: Sessions | undefined;
 }
 
 async function startOne(
-  { base, differences, lines, keyUrl, sessions }: Parts,
+  { base, differences, lines, keyUrl, otlpUrl, sessions }: Parts,
   replica: number,
 ): Promise<Service> {
   const broken = new Set<string>();
@@ -114,7 +125,11 @@ async function startOne(
   }
   const service = await createService({
     ...(base.profile === "reduced" ? { profile: "reduced" } : { config: { toml: toml ?? "" } }),
-    env: { ...base.env, ...differences.env },
+    env: {
+      ...(otlpUrl === undefined ? {} : { SVC_TELEMETRY_ENDPOINT: otlpUrl }),
+      ...base.env,
+      ...differences.env,
+    },
     signals: false,
     logDestination: { write: (text) => void (replica === 0 && lines.push(changed(text, differences))) },
     checks: dependencies.map((each) => {
@@ -255,6 +270,7 @@ function optionsFor(
   base: Base,
   log: () => string,
   keyPort: number | undefined,
+  otlpPort: number | undefined,
 ): Omit<ConformanceOptions, "url" | "probes"> {
   return {
     profile: base.profile,
@@ -267,6 +283,7 @@ function optionsFor(
         : { maxBodyBytes: 65_536, requestTimeoutSeconds: 2, readinessTimeoutSeconds: 0.5 },
     log,
     serveKeys: keyPort === undefined ? undefined : `127.0.0.1:${keyPort}`,
+    serveOtlp: otlpPort === undefined ? undefined : `127.0.0.1:${otlpPort}`,
     requestSeconds: 5,
     keySetPatienceSeconds: 3,
   };

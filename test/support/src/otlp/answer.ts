@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { ServerResponse } from "node:http";
-import type { Encoding, RequestContent } from "./read-request.ts";
+import type { Encoding, RequestContent } from "@svc/conformance/otlp";
 
 /**
  * How the receiver answers:

@@ -1,12 +1,12 @@
-export type { Behaviour } from "./answer.ts";
-export { decodeJson } from "./decode-json.ts";
-export { decodeProtobuf } from "./decode-protobuf.ts";
 export {
+  decodeJson,
+  decodeProtobuf,
   type ReceivedAttributes,
   type ReceivedEvent,
   type ReceivedSpan,
   receivedSpans,
-} from "./received-span.ts";
+} from "@svc/conformance/otlp";
+export type { Behaviour } from "./answer.ts";
 export {
   openOtlpReceiver,
   type OtlpReceiver,

@@ -1,9 +1,14 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { buffer } from "node:stream/consumers";
+import {
+  type Encoding,
+  encodingOf,
+  type ReceivedSpan,
+  readRequest,
+  TRACES_PATH,
+} from "@svc/conformance/otlp";
 import { listen } from "../listen.ts";
 import { answer, type Behaviour } from "./answer.ts";
-import { type Encoding, encodingOf, readRequest, TRACES_PATH } from "./read-request.ts";
-import type { ReceivedSpan } from "./received-span.ts";
 
 export interface OtlpReceiverOptions {
   /** The first behaviour. Default `accept`. */

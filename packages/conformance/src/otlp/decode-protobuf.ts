@@ -1,4 +1,4 @@
-import type { JsonObject } from "./json-members.ts";
+import type { JsonObject } from "../answer.ts";
 import { readFields, type WireType } from "./wire-format.ts";
 
 interface FieldType {

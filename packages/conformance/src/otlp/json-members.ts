@@ -1,9 +1,15 @@
-/** A decoded JSON object, whose members are not checked yet. */
-export type JsonObject = Readonly<Record<string, unknown>>;
+import { isObject, type JsonObject } from "../answer.ts";
+
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** Decodes an ExportTraceServiceRequest from JSON. Throws if the bytes are not a JSON object in UTF-8. */
+export function decodeJson(bytes: Buffer): JsonObject {
+  return toObject(JSON.parse(utf8.decode(bytes)), "the request");
+}
 
 /** Returns a value that must be a JSON object. */
-export function toObject(value: unknown, name: string): JsonObject {
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as JsonObject;
+function toObject(value: unknown, name: string): JsonObject {
+  if (isObject(value)) return value;
   throw mismatch(name, "an object", value);
 }
 

@@ -1,6 +1,6 @@
+import type { JsonObject } from "../answer.ts";
 import {
   isSet,
-  type JsonObject,
   readBase64,
   readBoolean,
   readDouble,

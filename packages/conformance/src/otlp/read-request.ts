@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { gunzipSync } from "node:zlib";
-import { decodeJson } from "./decode-json.ts";
+import type { JsonObject } from "../answer.ts";
 import { decodeProtobuf } from "./decode-protobuf.ts";
-import type { JsonObject } from "./json-members.ts";
+import { decodeJson } from "./json-members.ts";
 import { type ReceivedSpan, receivedSpans } from "./received-span.ts";
 
 export type Encoding = "json" | "protobuf";
@@ -43,7 +43,8 @@ export function readRequest({ method, url, headers }: IncomingMessage, sent: Buf
   };
   try {
     if (compression === "gzip") body = gunzipSync(sent);
-    if (url !== TRACES_PATH) return faulty(404, `the path must be ${TRACES_PATH}; got ${url}`);
+    if (url?.split("?", 1)[0] !== TRACES_PATH)
+      return faulty(404, `the path must be ${TRACES_PATH}; got ${url}`);
     if (method !== "POST") return faulty(405, `the method must be POST; got ${method}`);
     if (body === undefined) return faulty(415, `content-encoding must be gzip or absent; got ${compression}`);
     if (encoding === undefined) return faulty(415, `unknown content-type ${headers["content-type"]}`);

@@ -1,0 +1,51 @@
+import { isObject, type JsonObject } from "../answer.ts";
+import { type Kit, until } from "../kit.ts";
+import { checksOf } from "./readiness.ts";
+
+/** The texts by which `/ready` reports the three states of the export (TRACE-23). */
+const states = {
+  off: /\bnot exporting\b/,
+  exporting: /\bexporting to \S/,
+  failing: /\bspan export failing; spans are being dropped\b/,
+} as const;
+
+type State = keyof typeof states;
+
+/** What `/ready` reports about the export of spans. */
+export interface ExportState {
+  /** Undefined if no check has one of the three texts. */
+  readonly state: State | undefined;
+  /** The result of the check with the text, or of the check `telemetry`. */
+  readonly result: JsonObject | undefined;
+  readonly detail: string;
+  /** The status of `/ready`. */
+  readonly status: number;
+}
+
+export async function exportState(kit: Kit): Promise<ExportState> {
+  const answer = await kit.get("/ready");
+  const results = checksOf(answer);
+  const found = Object.values(results).find((each) => stateOf(each) !== undefined) ?? results["telemetry"];
+  const result = isObject(found) ? found : undefined;
+  return { state: stateOf(found), result, detail: String(result?.["detail"]), status: answer.status };
+}
+
+function stateOf(result: unknown): State | undefined {
+  const detail = isObject(result) ? String(result["detail"]) : "";
+  return (Object.keys(states) as State[]).find((state) => states[state].test(detail));
+}
+
+/** Requests `/ready` until it reports this state, for at most the given time. Returns the last report. */
+export function untilState(kit: Kit, state: State, forMs: number): Promise<ExportState> {
+  return until(
+    () => exportState(kit),
+    (seen) => seen.state === state,
+    { forMs, everyMs: 250 },
+  );
+}
+
+/** Returns whether the service exports spans, to the kit or elsewhere. */
+export async function exportsSpans(kit: Kit): Promise<boolean> {
+  if (!kit.has("telemetry") || kit.otlp !== undefined) return kit.has("telemetry");
+  return (await exportState(kit)).state !== "off";
+}
