@@ -11,6 +11,7 @@ const experiments: Readonly<Record<string, () => Promise<Experiment>>> = {
   fuzz: async () => (await import("./fuzz.ts")).fuzz,
   "log-pressure": async () => (await import("./log-pressure.ts")).logPressure,
   "memory-soak": async () => (await import("./memory-soak.ts")).memorySoak,
+  "collector-faults": async () => (await import("./collector-faults.ts")).collectorFaults,
   "tenant-leak": async () => (await import("./tenant-leak.ts")).tenantLeak,
   "search-tenants": async () => (await import("./search-tenants.ts")).searchTenants,
   "token-differential": async () => (await import("./token-differential.ts")).tokenDifferential,

@@ -13,7 +13,7 @@ export interface Outcome {
 
 interface Sent {
   readonly method?: string;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string | string[]>>;
   /** The body, sent as JSON. */
   readonly json?: object | undefined;
   /** Parts of the body, sent as the iterable yields them. */
