@@ -131,7 +131,7 @@ describe("one trace", function () {
       expect(treeOf(traceOf("o-3"), undefined)).to.deep.equal(jobTree);
     });
 
-    it("TRACE-22 exports every span once, and none of polls and probes", () => {
+    it("TRACE-22 TRACE-30 exports every span once, and none of polls, probes and events of its own", () => {
       const traceIds = ["o-1", "o-2", "o-3"].map((id) => traceOf(id)[0]?.traceId);
       const expected = 2 * requestTree("").length + jobTree.length;
       expect(new Set(traceIds)).to.have.property("size", 3);
