@@ -168,7 +168,7 @@ export function rowCases(backends: Backends): void {
 
   everywhere(
     backends,
-    "TRACE-12 TRACE-15 are stored and searched in spans that contain no text of documents or queries",
+    "are stored and searched in spans that contain no text of documents or queries",
     async ({ emptied: make }) => {
       const spans: unknown[] = [];
       const store = await make({

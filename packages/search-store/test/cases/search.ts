@@ -321,7 +321,7 @@ export function searchCases(backends: ReturnType<typeof useBackends>): void {
     }
   });
 
-  it("embeds a text once if the store has embed, and never for a faulty filter or an aborted request", async () => {
+  it("TRACE-12 embeds a text once inside the span of the search, and never for a faulty filter or an aborted request", async () => {
     await each(async (_, { db }, table) => {
       const asked: string[] = [];
       const spans: object[] = [];
