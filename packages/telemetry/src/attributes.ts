@@ -5,23 +5,53 @@ export const MAX_TEXT = 256;
 
 /** The names of all attributes that a span may have. Other names are dropped, so that no user data is exported (TRACE-15). */
 const names: ReadonlySet<string> = new Set([
-  ...["http.route", "http.request.method", "http.response.status_code", "http.request.resend_count"],
-  ...["jfast.tenant_id", "jfast.request_id", "jfast.upstream", "jfast.gateway.prefix"],
-  ...["server.address", "error.type"],
-  ...["db.system", "db.name", "db.operation", "db.sql.table", "db.rows_affected", "db.statement"],
-  ...["messaging.system", "messaging.destination.name", "messaging.message.id", "svc.job.attempts"],
-  ...["rag.document_id", "rag.chunks", "rag.embedded", "rag.reused", "rag.store"],
-  ...["rag.limit", "rag.hybrid", "rag.filtered", "rag.hits"],
-  ...["llm.model", "llm.purpose", "llm.usage.input_tokens", "llm.usage.output_tokens"],
-  ...["llm.usd", "llm.ms", "llm.retries", "llm.finish_reason"],
-  ...["storage.disk", "storage.driver", "storage.bytes"],
+  "http.route",
+  "http.request.method",
+  "http.response.status_code",
+  "http.request.resend_count",
+  "jfast.tenant_id",
+  "jfast.request_id",
+  "jfast.upstream",
+  "jfast.gateway.prefix",
+  "server.address",
+  "error.type",
+  "db.system",
+  "db.name",
+  "db.operation",
+  "db.sql.table",
+  "db.rows_affected",
+  "db.statement",
+  "messaging.system",
+  "messaging.destination.name",
+  "messaging.message.id",
+  "svc.job.attempts",
+  "rag.document_id",
+  "rag.chunks",
+  "rag.embedded",
+  "rag.reused",
+  "rag.store",
+  "rag.limit",
+  "rag.hybrid",
+  "rag.filtered",
+  "rag.hits",
+  "llm.model",
+  "llm.purpose",
+  "llm.usage.input_tokens",
+  "llm.usage.output_tokens",
+  "llm.usd",
+  "llm.ms",
+  "llm.retries",
+  "llm.finish_reason",
+  "storage.disk",
+  "storage.driver",
+  "storage.bytes",
 ]);
 
-/** Returns a text cut at a number of characters, without half a surrogate pair at its end. */
+/** Returns a text cut at a number of characters, without halves of surrogate pairs, which are not valid in OTLP. */
 export function cutText(text: string, max: number = MAX_TEXT): string {
-  if (text.length <= max) return text;
+  if (text.length <= max) return text.toWellFormed();
   const last = text.charCodeAt(max - 1);
-  return text.slice(0, last >= 0xd800 && last <= 0xdbff ? max - 1 : max);
+  return text.slice(0, last >= 0xd800 && last <= 0xdbff ? max - 1 : max).toWellFormed();
 }
 
 /**

@@ -1,8 +1,10 @@
 const TRACES_PATH = "/v1/traces";
 
+/** Returns whether a text is an http or https URL, whose user-info, if any, is percent-encoded. */
 export function isHttpUrl(text: string): boolean {
   try {
-    const { protocol, hostname } = new URL(text);
+    const { protocol, hostname, username, password } = new URL(text);
+    decodeURIComponent(username + password);
     return (protocol === "http:" || protocol === "https:") && hostname !== "";
   } catch {
     return false;

@@ -2,23 +2,23 @@ import { sqlStateOf } from "@svc/sql";
 import { cutText } from "./attributes.ts";
 
 /** Longest recorded stack, in characters. */
-const MAX_STACK = 8192;
-const DEEPEST_CAUSE = 8;
+export const MAX_STACK = 8192;
+const NAME = /^[^\n:]*$/;
 
 /** Attributes of the event `exception` (TRACE-17). */
 export type ExceptionAttributes = Readonly<Record<string, string>>;
 
 /**
- * Returns the attributes of an error: type, message and stack. An error of PostgreSQL has type, SQLSTATE and stack frames
- * only, because its message may quote bound values (TRACE-15).
+ * Returns the attributes of an error: type, message and stack. An error of PostgreSQL, and one that such an error caused, has
+ * type, SQLSTATE and stack frames only: the messages of both may quote bound values (TRACE-15).
  */
 export function exceptionAttributes(error: unknown): ExceptionAttributes {
   if (!(error instanceof Error))
     return { "exception.type": typeof error, "exception.message": textOf(error) };
-  const type = cutText(typeof error.name === "string" && error.name !== "" ? error.name : "Error");
-  const message = String(error.message);
-  const stack = typeof error.stack === "string" ? error.stack : "";
-  const state = quotedState(error, message);
+  const type = cutText(textIn(error, "name") || "Error");
+  const message = textIn(error, "message");
+  const stack = textIn(error, "stack");
+  const state = sqlStateIn(error);
   if (state === undefined) {
     return {
       "exception.type": type,
@@ -37,23 +37,36 @@ function textOf(value: unknown): string {
   return typeof value === "string" ? cutText(value) : "a value that is not an Error";
 }
 
-/** Returns the SQLSTATE of an error, or that of a cause whose message the error repeats. */
-function quotedState(error: Error, message: string): string | undefined {
-  let each: unknown = error;
-  for (let depth = 0; depth < DEEPEST_CAUSE && each instanceof Error; depth++) {
-    const { code } = each as { readonly code?: unknown };
-    const state = sqlStateOf({ code });
-    if (state !== undefined && (each === error || message.includes(each.message))) return state;
-    each = each.cause;
+/** Returns a member of an error; empty if it is not a text, or if its getter throws. */
+function textIn(error: Error, member: "name" | "message" | "stack"): string {
+  try {
+    const value: unknown = error[member];
+    return typeof value === "string" ? value : "";
+  } catch {
+    return "";
   }
-  return undefined;
 }
 
-/** Returns the frames of a stack, without the message at its beginning. */
-function framesOf(stack: string, message: string): string {
-  const start = message === "" ? -1 : stack.indexOf(message);
-  const after = start === -1 ? stack : stack.slice(start + message.length);
-  return after
+/** Returns the SQLSTATE of an error or of a cause. */
+function sqlStateIn(error: Error): string | undefined {
+  try {
+    return sqlStateOf(error);
+  } catch {
+    // A getter threw, which no error of PostgreSQL has.
+    return undefined;
+  }
+}
+
+/**
+ * Returns the frames of a stack, without the message at its beginning. Returns an empty text if the stack begins with another
+ * message, whose lines may look like frames.
+ */
+export function framesOf(stack: string, message: string): string {
+  const header = message === "" ? "" : `: ${message}`;
+  const end = stack.indexOf(`${header}\n    at `);
+  if (end === -1 || !NAME.test(stack.slice(0, end))) return "";
+  return stack
+    .slice(end + header.length + 1)
     .split("\n")
     .filter((line) => line.startsWith("    at "))
     .join("\n");

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { pathOf } from "@svc/context";
+import { pathOfTarget } from "@svc/context";
 
 /**
  * Returns a function that returns whether a request is excluded from tracing: its path equals one of the paths, in which
@@ -8,11 +8,31 @@ import { pathOf } from "@svc/context";
 export function exclusions(paths: readonly string[]): (req: IncomingMessage) => boolean {
   const exact = new Set(paths.filter((path) => !path.includes("/:")).map(withoutSlash));
   const templates = paths.filter((path) => path.includes("/:")).map((path) => withoutSlash(path).split("/"));
-  if (templates.length === 0) return (req) => exact.has(withoutSlash(pathOf(req)));
+  const beginnings = [...exact, ...templates.map(beginningOf)];
   return (req) => {
-    const path = withoutSlash(pathOf(req));
+    const target = targetOf(req);
+    // Almost no request is excluded: do not cut out the path of one that begins differently.
+    if (!beginsWith(target, beginnings)) return false;
+    const path = withoutSlash(pathOfTarget(target));
     return exact.has(path) || templates.some((template) => matches(template, path.split("/")));
   };
+}
+
+function targetOf(req: IncomingMessage): string {
+  const { originalUrl } = req as IncomingMessage & { readonly originalUrl?: unknown };
+  return typeof originalUrl === "string" ? originalUrl : (req.url ?? "");
+}
+
+/** Returns whether the path in a target may begin with one of the texts; an absolute URL may have any path. */
+function beginsWith(target: string, beginnings: readonly string[]): boolean {
+  for (const beginning of beginnings) if (target.startsWith(beginning)) return true;
+  return !target.startsWith("/");
+}
+
+/** Returns the part of a template before its first `:name`. */
+function beginningOf(template: readonly string[]): string {
+  const end = template.findIndex((part) => part.startsWith(":"));
+  return template.slice(0, end).join("/");
 }
 
 // Express treats a path with a slash at its end as the same path.

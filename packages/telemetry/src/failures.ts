@@ -7,7 +7,7 @@ const WARN_EVERY_MS = 10_000;
 export interface Failures {
   readonly count: number;
   /** Counts a failure, and logs a warning at most every ten seconds. Never throws. */
-  report(error: unknown): void;
+  readonly report: (error: unknown) => void;
 }
 
 export function createFailures({ logger, now }: Pick<ResolvedTelemetry, "logger" | "now">): Failures {

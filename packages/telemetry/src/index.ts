@@ -1,4 +1,4 @@
-export type { ExportCounts } from "./span-queue.ts";
+export type { ExportCounts } from "./readiness.ts";
 export type { TelemetryOptions } from "./options.ts";
 export type { RecordedSpan } from "./recorded-span.ts";
 export type { TracedPool } from "./sql/trace-queries.ts";

@@ -1,10 +1,13 @@
 import type { Logger } from "@svc/context";
 import { safeLogger } from "@svc/resilience";
+import type { HrTime } from "@opentelemetry/api";
 import type { ReadableSpan, SpanProcessor } from "@opentelemetry/sdk-trace";
-import { recordedSpan, type RecordedSpan } from "./recorded-span.ts";
-import type { ExportCounts } from "./span-queue.ts";
+import type { RecordedSpan } from "./recorded-span.ts";
+import type { ExportCounts } from "./readiness.ts";
 
 const MAX_KEPT = 1000;
+const KINDS = ["internal", "server", "client", "producer", "consumer"] as const;
+const STATUSES = ["unset", "ok", "error"] as const;
 
 /** A span processor without a collector. */
 export interface LocalExporter extends SpanProcessor {
@@ -59,3 +62,24 @@ const withoutQueue = {
   forceFlush: async () => undefined,
   shutdown: async () => undefined,
 };
+
+export function recordedSpan(span: ReadableSpan): RecordedSpan {
+  const { traceId, spanId } = span.spanContext();
+  return {
+    traceId,
+    spanId,
+    parentSpanId: span.parentSpanContext?.spanId,
+    name: span.name,
+    kind: KINDS[span.kind] ?? "internal",
+    startedAt: new Date(millisecondsOf(span.startTime)).toISOString(),
+    durationMs: Math.round(millisecondsOf(span.duration) * 1000) / 1000,
+    status: STATUSES[span.status.code] ?? "unset",
+    attributes: { ...span.attributes },
+    events: span.events.map(({ name, attributes = {} }) => ({ name, attributes: { ...attributes } })),
+    resource: { ...span.resource.attributes },
+  };
+}
+
+function millisecondsOf([seconds, nanoseconds]: HrTime): number {
+  return seconds * 1000 + nanoseconds / 1e6;
+}

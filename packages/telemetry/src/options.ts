@@ -3,7 +3,8 @@ import type { Logger } from "@svc/context";
 import { isHttpUrl } from "./endpoint.ts";
 import { areHeaders } from "./header-variables.ts";
 
-const url: k.Kind<string> = k.secret({
+/** A URL that receives spans; empty for none. May contain a password, so its value is never shown. */
+export const endpointKind: k.Kind<string> = k.secret({
   expects: "an http or https URL, such as http://127.0.0.1:4318",
   accepts: (value): value is string => typeof value === "string" && (value === "" || isHttpUrl(value)),
   schema: { type: "string" },
@@ -29,9 +30,9 @@ export const telemetryOptions = defineOptions("telemetry()", {
    * Base URL of an OTLP/HTTP collector; spans go to `/v1/traces` below it. A URL with a path is used unchanged (TRACE-2).
    * Default: empty; nothing is exported over OTLP.
    */
-  endpoint: { key: "endpoint", kind: k.withDefault(url, "") },
+  endpoint: { key: "endpoint", kind: k.withDefault(endpointKind, "") },
   /** The full URL that receives spans; takes precedence over `endpoint` (TRACE-2). Default: empty. */
-  tracesEndpoint: { key: "traces_endpoint", kind: k.withDefault(url, "") },
+  tracesEndpoint: { key: "traces_endpoint", kind: k.withDefault(endpointKind, "") },
   /** Additional headers of an export, for example an API key (TRACE-3). Default: none. */
   headers: { kind: k.withDefault(headers, {}) },
   /**

@@ -18,7 +18,8 @@ const API = "@opentelemetry/api";
 const SDK = "@opentelemetry/sdk-trace";
 const ASYNC_HOOKS = "@opentelemetry/context-async-hooks";
 const OTLP = "@opentelemetry/exporter-trace-otlp-http";
-const INSTALL = `npm install ${API} ${SDK} ${ASYNC_HOOKS} ${OTLP}`;
+const NAMES = [API, SDK, ASYNC_HOOKS, OTLP];
+const INSTALL = `npm install ${NAMES.join(" ")}`;
 
 /**
  * Imports the packages of OpenTelemetry, which take about 150 ms to load, only when spans are to go somewhere.
@@ -33,7 +34,7 @@ export async function loadOpenTelemetry(overOtlp: boolean, key: string): Promise
     try {
       return await run();
     } catch (error) {
-      const message = isMissing(error, name)
+      const message = isMissing(error)
         ? `${reason} and OpenTelemetry is not installed; run: ${INSTALL}`
         : `${reason} and ${name} cannot be loaded: ${errorText(error)}`;
       throw new ConfigurationError("telemetry()", [{ key, message }], { cause: error });
@@ -48,8 +49,8 @@ export async function loadOpenTelemetry(overOtlp: boolean, key: string): Promise
   return { api, sdk, asyncHooks, otlp };
 }
 
-// An installed package may itself lack a package, which another command installs.
-function isMissing(error: unknown, name: string): boolean {
+// The packages import one another; a package other than these four is missing only in a broken installation.
+function isMissing(error: unknown): boolean {
   const { code, message = "" } = error as { readonly code?: unknown; readonly message?: string };
-  return code === "ERR_MODULE_NOT_FOUND" && message.includes(`'${name}'`);
+  return code === "ERR_MODULE_NOT_FOUND" && NAMES.some((name) => message.includes(`'${name}'`));
 }

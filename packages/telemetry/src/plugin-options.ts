@@ -1,12 +1,8 @@
 import { defineOptions, fault, fileOptions, kinds as k } from "@svc/options";
-import { isHttpUrl } from "./endpoint.ts";
 import { headersInJson, headersInList } from "./header-variables.ts";
-import { telemetryOptions } from "./options.ts";
+import { endpointKind, telemetryOptions } from "./options.ts";
 
-const url = k.withDefault(
-  k.secret(k.string({ pattern: /^https?:\/\//, expects: "an http or https URL" })),
-  "",
-);
+const url = k.withDefault(endpointKind, "");
 
 /** The options of `[plugin.telemetry]`, and of the variables that the contract names (TRACE-2, TRACE-3, TRACE-4, TRACE-6). */
 export const telemetryPluginOptions = defineOptions("[plugin.telemetry]", {
@@ -34,16 +30,10 @@ export const telemetryPluginOptions = defineOptions("[plugin.telemetry]", {
   },
   /** Not allowed: headers often hold a secret, so they come from the environment only (TRACE-3). */
   fileHeaders: { key: "headers", kind: k.optional(anything()) },
-}).withCheck(({ fileHeaders, endpointVariable, otelTracesEndpoint, otelEndpoint }, name) => {
-  const faults = (["endpointVariable", "otelTracesEndpoint", "otelEndpoint"] as const)
-    .filter((option) => {
-      const value = { endpointVariable, otelTracesEndpoint, otelEndpoint }[option];
-      return value !== "" && !isHttpUrl(value);
-    })
-    .map((option) => fault(name(option), "must be an http or https URL (the value is not shown)"));
-  if (fileHeaders === undefined) return faults;
+}).withCheck(({ fileHeaders }, name) => {
+  if (fileHeaders === undefined) return [];
   const message = "is not allowed in the file: set SVC_TELEMETRY_HEADERS or OTEL_EXPORTER_OTLP_HEADERS";
-  return [...faults, fault(name("fileHeaders"), message)];
+  return [fault(name("fileHeaders"), message)];
 });
 
 function anything(): k.Kind<unknown> {

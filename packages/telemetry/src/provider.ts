@@ -1,46 +1,48 @@
 import type { Tracer } from "@opentelemetry/api";
-import type { SpanProcessor } from "@opentelemetry/sdk-trace";
+import type { Sampler, SpanProcessor } from "@opentelemetry/sdk-trace";
 import type { ResolvedTelemetry } from "./options.ts";
 import type { OpenTelemetry } from "./packages.ts";
+import { createRandomIds } from "./random-ids.ts";
+import { register } from "./registration.ts";
 
-const SCOPE = "@svc/telemetry";
+/** Name of the instrumentation scope of the spans that this package makes. */
+export const SCOPE = "@svc/telemetry";
 
 /** Spans of this process: who makes them, and how to take it back. */
 export interface Provider {
   readonly tracer: Tracer;
   /** Unregisters what was registered for the whole process. */
-  release(): void;
+  readonly release: () => void;
 }
 
 /**
  * Creates the provider of spans, with the sampling of TRACE-28 and the resource of TRACE-14. Unless the application has
- * registered its own, it also serves `trace.getTracer()` of the application, and its context manager that of all
- * instrumentations.
+ * registered its own, it also serves `trace.getTracer()` of the application, and its context manager and propagator those of
+ * all instrumentations.
  */
 export function createProvider(
-  { api, asyncHooks, sdk }: OpenTelemetry,
+  otel: OpenTelemetry,
   processor: SpanProcessor,
   { service, version, env, sampleRatio }: ResolvedTelemetry,
 ): Provider {
+  const { sdk } = otel;
   const provider = new sdk.TracerProvider({
     resource: resourceOf({
       "service.name": service,
       "service.version": version,
       "deployment.environment.name": env,
     }),
-    sampler: new sdk.ParentBasedSampler({ root: new sdk.TraceIdRatioBasedSampler(sampleRatio) }),
+    sampler: new sdk.ParentBasedSampler({ root: rootSampler(sdk, sampleRatio) }),
+    idGenerator: createRandomIds(),
     spanProcessors: [processor],
   });
-  const manager = new asyncHooks.AsyncLocalStorageContextManager().enable();
-  const ownsContext = api.context.setGlobalContextManager(manager);
-  const ownsTracers = api.trace.setGlobalTracerProvider(provider);
-  return {
-    tracer: provider.getTracer(SCOPE),
-    release() {
-      if (ownsTracers) api.trace.disable();
-      if (ownsContext) api.context.disable();
-    },
-  };
+  return { tracer: provider.getTracer(SCOPE), release: register(otel, provider) };
+}
+
+// The sampler by ratio reads the whole trace id, also when its decision is always the same.
+function rootSampler(sdk: OpenTelemetry["sdk"], ratio: number): Sampler {
+  if (ratio === 1) return new sdk.AlwaysOnSampler();
+  return ratio === 0 ? new sdk.AlwaysOffSampler() : new sdk.TraceIdRatioBasedSampler(ratio);
 }
 
 type Resource = ConstructorParameters<OpenTelemetry["sdk"]["TracerProvider"]>[0] extends infer O

@@ -1,5 +1,14 @@
 import type { CheckResult, ReadinessCheck } from "@svc/context";
-import type { ExportCounts } from "./span-queue.ts";
+
+/** Numbers for `/ready` (TRACE-23). */
+export interface ExportCounts {
+  readonly exported: number;
+  readonly failedBatches: number;
+  /** Spans that were lost: the oldest of a full queue, and those of failed batches. */
+  readonly dropped: number;
+  /** Whether the last batch failed. */
+  readonly failing: boolean;
+}
 
 /** What `/ready` shows of tracing. */
 export interface ExportState {

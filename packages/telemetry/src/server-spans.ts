@@ -7,6 +7,7 @@ import {
   onResponseEnd,
   openContext,
   parseTraceparent,
+  type RequestContext,
 } from "@svc/context";
 import { responseError } from "@svc/problem";
 import { routeTemplateOf } from "@svc/route-template";
@@ -14,6 +15,7 @@ import { cutText } from "./attributes.ts";
 import { exceptionAttributes } from "./exception-event.ts";
 import type { Failures } from "./failures.ts";
 import type { OpenTelemetry } from "./packages.ts";
+import { runIn } from "./run-in-context.ts";
 import { continueTrace, traceOf } from "./trace-parent.ts";
 
 const SERVER = 1;
@@ -36,18 +38,18 @@ export function serverSpans(api: OpenTelemetry["api"], tracer: Tracer, failures:
     // The instrumentation of HTTP has already started the request's only server span.
     if (isServerSpan(api.trace.getSpan(active))) return undefined;
     const context = openContext(req);
-    const { traceparent, tracestate } = req.headers;
-    if (typeof traceparent === "string") {
-      const state = typeof tracestate === "string" ? tracestate : undefined;
-      context.deferTrace(parseTraceparent, traceparent, state);
-    }
+    // With an id, requestId() has read the caller's headers, or was told not to trust them.
+    if (context.requestId === "") readCaller(req, context);
     const caller = context.trace;
     const parent = caller === undefined ? active : continueTrace(api, active, caller);
     const span = tracer.startSpan(req.method ?? "", options, parent);
+    // Without ids: tracing is suppressed here, or nothing is registered.
+    const own = span.spanContext();
+    if (own.traceId === api.INVALID_TRACEID) return undefined;
     req[SPAN] = span;
-    context.openSpan(traceOf(span.spanContext(), caller));
+    context.openSpan(traceOf(own, caller));
     onResponseEnd(req, res, ended);
-    return api.trace.setSpan(parent, span);
+    return api.trace.setSpan(active, span);
   }
 
   function ended(req: TracedRequest, res: ServerResponse, aborted: boolean): void {
@@ -72,26 +74,19 @@ export function serverSpans(api: OpenTelemetry["api"], tracer: Tracer, failures:
     } catch (error) {
       failures.report(error);
     }
-    if (context === undefined) next();
-    else enter(context, req, res, next);
-  };
-
-  function enter(context: Context, req: IncomingMessage, res: ServerResponse, next: () => void): void {
-    let entered = false;
-    const run = (): void => {
-      entered = true;
+    if (context === undefined) {
       next();
-    };
-    enterContext(req, res, () => {
-      try {
-        api.context.with(context, run);
-      } catch (error) {
-        if (entered) throw error;
-        failures.report(error);
-        next();
-      }
-    });
-  }
+      return;
+    }
+    const inside = context;
+    enterContext(req, res, () => runIn(api, inside, next, failures));
+  };
+}
+
+function readCaller({ headers }: IncomingMessage, context: RequestContext): void {
+  const { traceparent, tracestate } = headers;
+  if (typeof traceparent !== "string") return;
+  context.deferTrace(parseTraceparent, traceparent, typeof tracestate === "string" ? tracestate : undefined);
 }
 
 function isServerSpan(span: Span | undefined): boolean {

@@ -1,25 +1,15 @@
 import type { Context } from "@opentelemetry/api";
-import type { ReadableSpan, SpanExporter, SpanProcessor } from "@opentelemetry/sdk-trace";
+import type { ReadableSpan, SpanProcessor } from "@opentelemetry/sdk-trace";
 import { endsWithin } from "@svc/resilience";
 import type { Failures } from "./failures.ts";
+import type { OtlpExporter } from "./otlp-exporter.ts";
+import type { ExportCounts } from "./readiness.ts";
 
 const MAX_QUEUED = 2048;
 const BATCH = 512;
 const EVERY_MS = 5000;
-/** How much longer the queue waits than the exporter, whose own time limit reports what failed. */
-const EXPORTER_GRACE_MS = 1000;
 const SAMPLED = 1;
 const SUCCESS = 0;
-
-/** Numbers for `/ready` (TRACE-23). */
-export interface ExportCounts {
-  readonly exported: number;
-  readonly failedBatches: number;
-  /** Spans that were lost: the oldest of a full queue, and those of failed batches. */
-  readonly dropped: number;
-  /** Whether the last batch failed. */
-  readonly failing: boolean;
-}
 
 /** A span processor that exports in batches, outside the request. */
 export interface SpanQueue extends SpanProcessor {
@@ -29,25 +19,20 @@ export interface SpanQueue extends SpanProcessor {
 }
 
 export interface SpanQueueOptions {
-  readonly exporter: SpanExporter;
+  readonly exporter: OtlpExporter;
   readonly exportTimeoutMs: number;
   readonly failures: Failures;
-  /** Runs an export in a context in which instrumentations make no spans. */
-  readonly untraced: <T>(run: () => T) => T;
 }
 
 /**
  * Creates a queue of at most 2,048 spans. It exports 512 at once when it has that many, and all of them every five
  * seconds. A full queue drops its oldest span, which the processor of the SDK does not: it drops the newest.
  */
-export function createSpanQueue({
-  exporter,
-  exportTimeoutMs,
-  failures,
-  untraced,
-}: SpanQueueOptions): SpanQueue {
+export function createSpanQueue({ exporter, exportTimeoutMs, failures }: SpanQueueOptions): SpanQueue {
   const counts = { exported: 0, failedBatches: 0, dropped: 0, failing: false };
   let queue: ReadableSpan[] = [];
+  /** Number of spans in the running export. */
+  let sending = 0;
   let exporting: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
   let scheduled = false;
@@ -98,7 +83,12 @@ export function createSpanQueue({
     const batch = queue.slice(0, BATCH);
     queue = queue.slice(BATCH);
     if (batch.length === 0) return;
-    if (await send(batch)) {
+    sending = batch.length;
+    const succeeded = await send(batch);
+    // stop() has already counted the spans as dropped.
+    if (sending === 0) return;
+    sending = 0;
+    if (succeeded) {
       counts.exported += batch.length;
       counts.failing = false;
     } else {
@@ -110,14 +100,26 @@ export function createSpanQueue({
 
   function send(batch: ReadableSpan[]): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>();
-    const timeout = setTimeout(resolve, exportTimeoutMs + EXPORTER_GRACE_MS, false);
+    // The exporter's own time limit begins anew with every byte of the response.
+    const timeout = setTimeout(() => {
+      resolve(false);
+      abort();
+    }, exportTimeoutMs).unref();
     try {
-      untraced(() => exporter.export(batch, ({ code }) => resolve(code === SUCCESS)));
+      exporter.export(batch, ({ code }) => resolve(code === SUCCESS));
     } catch (error) {
       failures.report(error);
       resolve(false);
     }
     return promise.finally(() => clearTimeout(timeout));
+  }
+
+  function abort(): void {
+    try {
+      exporter.abort();
+    } catch (error) {
+      failures.report(error);
+    }
   }
 
   async function flush(): Promise<void> {
@@ -129,12 +131,13 @@ export function createSpanQueue({
     if (stopped) return;
     stopped = true;
     clearTimeout(timer);
-    await endsWithin(
-      withinMs,
-      flush().then(() => exporter.shutdown()),
-    ).catch(failures.report);
-    counts.dropped += queue.length;
+    const closed = flush().then(() => exporter.shutdown());
+    const inTime = await endsWithin(withinMs, closed).catch(failures.report);
+    counts.dropped += queue.length + sending;
     queue = [];
+    sending = 0;
+    // An open connection would keep the process alive.
+    if (inTime === false) abort();
   }
 
   return {

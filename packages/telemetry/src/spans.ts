@@ -12,6 +12,7 @@ import { allowedAttributes } from "./attributes.ts";
 import { exceptionAttributes } from "./exception-event.ts";
 import type { Failures } from "./failures.ts";
 import type { OpenTelemetry } from "./packages.ts";
+import { runIn, suppressed } from "./run-in-context.ts";
 import type { StartedSpan, StatementSpans } from "./started-span.ts";
 import { continueTrace, isSampled, traceOf } from "./trace-parent.ts";
 
@@ -20,8 +21,6 @@ export interface Spans extends StatementSpans {
   readonly hook: SpanHook;
   /** Returns whether a span is open that a statement's span can be inside of; cheaper than to start one. */
   readonly isTracing: () => boolean;
-  /** Runs a function in a context in which the instrumentations of OpenTelemetry make no spans. */
-  readonly untraced: <T>(run: () => T) => T;
 }
 
 export interface SpansOptions {
@@ -36,8 +35,6 @@ const ERROR = { code: 2 } as const;
 
 export function createSpans({ api, tracer, failures, onDropped }: SpansOptions): Spans {
   const kinds = { internal: 0, server: 1, client: 2, consumer: 4 } as const;
-  // The SDK and all instrumentations read this key, which `@opentelemetry/core` defines by its name.
-  const suppressed = api.createContextKey("OpenTelemetry SDK Context Key SUPPRESS_TRACING");
 
   function start(
     name: string,
@@ -62,7 +59,7 @@ export function createSpans({ api, tracer, failures, onDropped }: SpansOptions):
     return {
       trace: traceOf(span.spanContext(), parent),
       set: (attributes) => quietly(() => span.setAttributes(allowedAttributes(attributes, onDropped))),
-      within: (run) => runIn(context, run),
+      within: (run) => runIn(api, context, run, failures),
       end(failed = false) {
         if (ended) return;
         ended = true;
@@ -83,21 +80,6 @@ export function createSpans({ api, tracer, failures, onDropped }: SpansOptions):
       act();
     } catch (error) {
       failures.report(error);
-    }
-  }
-
-  /** Runs a function once in a context of OpenTelemetry, or without it when the context manager fails. */
-  function runIn<T>(context: Context, run: () => T): T {
-    let entered = false;
-    try {
-      return api.context.with(context, () => {
-        entered = true;
-        return run();
-      });
-    } catch (error) {
-      if (entered) throw error;
-      failures.report(error);
-      return run();
     }
   }
 
@@ -164,14 +146,11 @@ export function createSpans({ api, tracer, failures, onDropped }: SpansOptions):
   return {
     hook,
     isTracing,
-    untraced: (run) => runIn(api.context.active().setValue(suppressed, true), run),
     startClient(name, attributes) {
       try {
         const parent = recordedParent();
         // An instrumentation of the driver makes no second span for the statement.
-        return (
-          parent && start(name, "client", attributes, parent, (inner) => inner.setValue(suppressed, true))
-        );
+        return parent && start(name, "client", attributes, parent, (inner) => suppressed(api, inner));
       } catch (error) {
         failures.report(error);
         return undefined;

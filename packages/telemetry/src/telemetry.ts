@@ -10,10 +10,11 @@ import { type ResolvedTelemetry, type TelemetryOptions, telemetryOptions } from 
 import { otlpExporter } from "./otlp-exporter.ts";
 import { loadOpenTelemetry, type OpenTelemetry } from "./packages.ts";
 import { createProvider } from "./provider.ts";
-import { telemetryCheck } from "./readiness.ts";
+import { type ExportCounts, telemetryCheck } from "./readiness.ts";
 import type { RecordedSpan } from "./recorded-span.ts";
+import { scrubForeignSpans } from "./scrub.ts";
 import { serverSpans } from "./server-spans.ts";
-import { createSpanQueue, type ExportCounts, type SpanQueue } from "./span-queue.ts";
+import { createSpanQueue, type SpanQueue } from "./span-queue.ts";
 import { createSpans, type Spans } from "./spans.ts";
 import { createQueryTracer, type TracedPool } from "./sql/trace-queries.ts";
 
@@ -74,23 +75,21 @@ export function telemetry(options: TelemetryOptions): TelemetryMiddleware {
   }
 
   function openTracing(otel: OpenTelemetry, url: string): Open {
-    let spans: Spans | undefined;
-    const output = outputOf(otel, url, (run) => (spans === undefined ? run() : spans.untraced(run)));
-    const provider = createProvider(otel, output, settings);
+    const output = outputOf(otel, url);
+    const recordStatement = settings.recordSqlStatement;
+    const processor = scrubForeignSpans(output, { recordStatement, failures, onDropped });
+    const provider = createProvider(otel, processor, settings);
     const { tracer } = provider;
-    spans = createSpans({ api: otel.api, tracer, failures, onDropped });
+    const spans = createSpans({ api: otel.api, tracer, failures, onDropped });
     return { spans, server: serverSpans(otel.api, tracer, failures), output, release: provider.release };
   }
 
-  function outputOf(
-    { otlp }: OpenTelemetry,
-    url: string,
-    untraced: Spans["untraced"],
-  ): LocalExporter | SpanQueue {
+  function outputOf({ api, otlp }: OpenTelemetry, url: string): LocalExporter | SpanQueue {
     if (settings.exporter === "memory") return memoryExporter();
     if (settings.exporter === "console" || otlp === undefined) return consoleExporter(settings.logger);
-    const exporter = otlpExporter(otlp, url, settings);
-    return createSpanQueue({ exporter, exportTimeoutMs: settings.exportTimeoutMs, failures, untraced });
+    const { headers, exportTimeoutMs } = settings;
+    const exporter = otlpExporter({ api, otlp, url, headers, exportTimeoutMs, failures });
+    return createSpanQueue({ exporter, exportTimeoutMs, failures });
   }
 
   function telemetryMiddleware(

@@ -8,13 +8,14 @@ const RANDOM = 2;
 /** Returns a context of OpenTelemetry whose parent span is the one in a valid trace context (TRACE-18). */
 export function continueTrace(api: OpenTelemetry["api"], base: Context, trace: TraceContext): Context {
   const { traceId, traceparent, tracestate } = trace;
-  return api.trace.setSpanContext(base, {
+  const caller = {
     traceId,
     spanId: traceparent.slice(36, 52),
     traceFlags: flagsOf(traceparent),
     isRemote: true,
-    ...(tracestate === undefined ? {} : { traceState: unchanged(api, tracestate) }),
-  });
+  };
+  const traceState = tracestate === undefined ? undefined : unchanged(api, tracestate);
+  return api.trace.setSpanContext(base, traceState === undefined ? caller : { ...caller, traceState });
 }
 
 /** Returns the trace context of a span, with the flag "random" of its parent (W3C Trace Context, level 2). */

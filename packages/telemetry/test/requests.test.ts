@@ -154,6 +154,14 @@ for (const [name, express] of Object.entries(expressMajors)) {
       });
     });
 
+    it("COR-7 starts a new trace behind requestId({ trustIncoming: false })", async () => {
+      const app = express().use(requestId({ trustIncoming: false }), tracing);
+      app.get("/", (_req, res) => void res.end());
+      const [span] = await spansOf(tracing, app, ["/", { headers: { traceparent: TRACEPARENT } }]);
+      expect(span?.parentSpanId).to.equal(undefined);
+      expect(span?.traceId).not.to.equal(TRACE_ID);
+    });
+
     it("COR-15 passes the caller's trace on unchanged for an excluded path", async () => {
       const app = silent().get("/health", (_req, res) => void res.json(propagationHeaders()));
       await using server = await listen(app);

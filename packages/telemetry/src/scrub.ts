@@ -1,0 +1,100 @@
+import type { ReadableSpan, Span, SpanProcessor } from "@opentelemetry/sdk-trace";
+import { exceptionAttributes } from "./exception-event.ts";
+import type { Failures } from "./failures.ts";
+import { SCOPE } from "./provider.ts";
+import { scrubbedAttributes } from "./scrub-attributes.ts";
+import { scrubbedEvents } from "./scrub-events.ts";
+import { scrubbedName } from "./scrub-name.ts";
+import { createSpanOfStatement } from "./sql/span-of-statement.ts";
+
+export interface ScrubOptions {
+  /** Whether SQL spans may contain the statement, with `?` for every literal. */
+  readonly recordStatement: boolean;
+  readonly failures: Failures;
+  /** Receives the number of attributes that were dropped from a span. */
+  readonly onDropped: (attributes: number) => void;
+}
+
+/**
+ * Returns a processor that passes on the spans of this package unchanged. Spans of the application and of instrumentations
+ * lose everything that must not be recorded (TRACE-15, TRACE-17, TRACE-26); one that cannot be read is dropped.
+ */
+export function scrubForeignSpans(
+  output: SpanProcessor,
+  { recordStatement, failures, onDropped }: ScrubOptions,
+): SpanProcessor {
+  const spanOfStatement = createSpanOfStatement(recordStatement);
+
+  /** Returns a copy, because the application may still hold the span. */
+  function scrubbed(span: ReadableSpan): ReadableSpan {
+    const { name: scope, version = "", schemaUrl = "" } = span.instrumentationScope;
+    const described = scrubbedAttributes(span, spanOfStatement);
+    const { events, sqlState, dropped } = scrubbedEvents(span, "db.system" in described.attributes);
+    const attributes =
+      sqlState === undefined ? described.attributes : { "error.type": sqlState, ...described.attributes };
+    const count = described.dropped + dropped + attributesOfLinks(span);
+    if (count > 0) onDropped(count);
+    const context = span.spanContext();
+    return {
+      name: scrubbedName(span, attributes, described.hasStatement),
+      kind: span.kind,
+      spanContext: () => context,
+      ...(span.parentSpanContext === undefined ? {} : { parentSpanContext: span.parentSpanContext }),
+      startTime: span.startTime,
+      endTime: span.endTime,
+      duration: span.duration,
+      ended: span.ended,
+      // The message of a status repeats that of an error.
+      status: { code: span.status.code },
+      attributes,
+      events,
+      links: span.links.map((link) => ({ context: link.context })),
+      resource: span.resource,
+      instrumentationScope: { name: scope, version, schemaUrl },
+      droppedAttributesCount: span.droppedAttributesCount + described.dropped,
+      droppedEventsCount: span.droppedEventsCount,
+      droppedLinksCount: span.droppedLinksCount,
+    };
+  }
+
+  return {
+    onStart(span, context) {
+      if (!isOwn(span)) recordSafely(span, failures);
+      output.onStart(span, context);
+    },
+    onEnd(span) {
+      if (isOwn(span)) return output.onEnd(span);
+      let safe: ReadableSpan;
+      try {
+        safe = scrubbed(span);
+      } catch (error) {
+        failures.report(error);
+        return;
+      }
+      output.onEnd(safe);
+    },
+    forceFlush: () => output.forceFlush(),
+    shutdown: () => output.shutdown(),
+  };
+}
+
+function isOwn({ instrumentationScope }: ReadableSpan): boolean {
+  return instrumentationScope.name === SCOPE;
+}
+
+/** Makes a span record an error with the rules of TRACE-17, which need its causes; its event no longer has them. */
+function recordSafely(span: Span, failures: Failures): void {
+  const record = span.recordException.bind(span);
+  span.recordException = function (error, time) {
+    if (!(error instanceof Error)) return record(error, time);
+    try {
+      span.addEvent("exception", exceptionAttributes(error), time);
+    } catch (failure) {
+      failures.report(failure);
+    }
+  };
+}
+
+function attributesOfLinks({ links }: ReadableSpan): number {
+  return links.reduce((sum, { attributes = {} }) => sum + Object.keys(attributes).length, 0);
+}
