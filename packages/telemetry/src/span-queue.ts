@@ -22,13 +22,16 @@ export interface SpanQueueOptions {
   readonly exporter: OtlpExporter;
   readonly exportTimeoutMs: number;
   readonly failures: Failures;
+  /** Called when the first batch fails, and when a batch succeeds again; must not throw. Default: none. */
+  readonly onChange?: ((failing: boolean) => void) | undefined;
 }
 
 /**
  * Creates a queue of at most 2,048 spans. It exports 512 at once when it has that many, and all of them every five
  * seconds. A full queue drops its oldest span, which the processor of the SDK does not: it drops the newest.
  */
-export function createSpanQueue({ exporter, exportTimeoutMs, failures }: SpanQueueOptions): SpanQueue {
+export function createSpanQueue(options: SpanQueueOptions): SpanQueue {
+  const { exporter, exportTimeoutMs, failures, onChange } = options;
   const counts = { exported: 0, failedBatches: 0, dropped: 0, failing: false };
   let queue: ReadableSpan[] = [];
   /** Number of spans in the running export. */
@@ -90,12 +93,13 @@ export function createSpanQueue({ exporter, exportTimeoutMs, failures }: SpanQue
     sending = 0;
     if (succeeded) {
       counts.exported += batch.length;
-      counts.failing = false;
     } else {
       counts.failedBatches += 1;
       counts.dropped += batch.length;
-      counts.failing = true;
     }
+    if (counts.failing === !succeeded) return;
+    counts.failing = !succeeded;
+    onChange?.(counts.failing);
   }
 
   function send(batch: ReadableSpan[]): Promise<boolean> {

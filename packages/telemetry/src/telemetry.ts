@@ -60,6 +60,7 @@ export function telemetry(options: TelemetryOptions): TelemetryMiddleware {
   const settings = telemetryOptions.resolve(options);
   const target = targetOf(settings);
   const failures = createFailures(settings);
+  const log = safeLogger(settings.logger);
   const isExcluded = exclusions(settings.excludePaths);
   let attributesDropped = 0;
   const onDropped = (count: number): void => void (attributesDropped += count);
@@ -89,7 +90,13 @@ export function telemetry(options: TelemetryOptions): TelemetryMiddleware {
     if (settings.exporter === "console" || otlp === undefined) return consoleExporter(settings.logger);
     const { headers, exportTimeoutMs } = settings;
     const exporter = otlpExporter({ api, otlp, url, headers, exportTimeoutMs, failures });
-    return createSpanQueue({ exporter, exportTimeoutMs, failures });
+    return createSpanQueue({ exporter, exportTimeoutMs, failures, onChange });
+  }
+
+  function onChange(failing: boolean): void {
+    const fields = { endpoint: target && shownTarget(settings, target) };
+    if (failing) log?.warn(fields, "span export failing; spans are being dropped");
+    else log?.info(fields, "span export works again");
   }
 
   function telemetryMiddleware(
@@ -130,9 +137,7 @@ export function telemetry(options: TelemetryOptions): TelemetryMiddleware {
   });
   const ready = load();
   // Without a listener, the rejection would end the process before the application can await it.
-  ready.catch((error: unknown) =>
-    safeLogger(settings.logger)?.error({ err: error }, "tracing did not start"),
-  );
+  ready.catch((error: unknown) => log?.error({ err: error }, "tracing did not start"));
   const stop = (): Promise<void> => (stopping ??= close());
 
   return Object.assign(telemetryMiddleware, {

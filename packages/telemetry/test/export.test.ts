@@ -2,7 +2,7 @@ import * as api from "@opentelemetry/api";
 import * as otlp from "@opentelemetry/exporter-trace-otlp-http";
 import type { CheckResult } from "@svc/context";
 import type { TelemetryMiddleware } from "@svc/telemetry";
-import { listen, until } from "@svc/test-support";
+import { collectingLogger, listen, until } from "@svc/test-support";
 import { type Behaviour, openOtlpReceiver } from "@svc/test-support/otlp";
 import { expect } from "chai";
 import { createFailures } from "../src/failures.ts";
@@ -213,6 +213,21 @@ describe("the export to a faulty collector", () => {
       healthy: true,
       detail: `exporting to ${receiver.url}: 2 span(s) exported, 1 batch(es) failed`,
     });
+  });
+
+  it("logs one line when the export begins to fail, and one when it works again", async () => {
+    await using receiver = await openOtlpReceiver({ behaviour: "500" });
+    const logger = collectingLogger();
+    await using tracing = await openTracing({ tracesEndpoint: `${receiver.url}?key=secret`, logger });
+    for (const behaviour of ["500", "500", "accept", "accept"] as const) {
+      receiver.behave(behaviour);
+      addSpans(tracing, 1);
+      await flush();
+    }
+    expect(logger.lines.map(({ level, message, fields }) => [level, message, fields])).to.deep.equal([
+      ["warn", "span export failing; spans are being dropped", { endpoint: receiver.url }],
+      ["info", "span export works again", { endpoint: receiver.url }],
+    ]);
   });
 
   it("TRACE-27 resolves stop() while the collector hangs, and counts the lost spans", async () => {
