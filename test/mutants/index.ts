@@ -4,7 +4,8 @@ import { identity } from "./identity.ts";
 import type { Mutants } from "./mutant.ts";
 import { sessions } from "./sessions.ts";
 import { setup } from "./setup.ts";
+import { tracing } from "./tracing.ts";
 import { work } from "./work.ts";
 
 /** The mutants of every done rule, or the reason why a rule has none. */
-export const mutants: Mutants = { ...setup, ...edge, ...identity, ...sessions, ...work, ...data };
+export const mutants: Mutants = { ...setup, ...edge, ...identity, ...sessions, ...tracing, ...work, ...data };

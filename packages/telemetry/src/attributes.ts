@@ -54,6 +54,16 @@ export function cutText(text: string, max: number = MAX_TEXT): string {
   return text.slice(0, last >= 0xd800 && last <= 0xdbff ? max - 1 : max).toWellFormed();
 }
 
+/** Returns whether all attributes of a span may be recorded as they are. */
+export function areAllowed(attributes: Readonly<Record<string, unknown>>): boolean {
+  for (const name in attributes) {
+    const value = attributes[name];
+    if (!names.has(name) || typeof value === "object") return false;
+    if (typeof value === "string" && value.length > MAX_TEXT) return false;
+  }
+  return true;
+}
+
 /**
  * Returns the attributes that may be recorded: known names with a text, a finite number or a boolean, texts cut at 256
  * characters (TRACE-15, TRACE-26).

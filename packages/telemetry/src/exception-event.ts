@@ -1,5 +1,5 @@
 import { sqlStateOf } from "@svc/sql";
-import { cutText } from "./attributes.ts";
+import { cutText, MAX_TEXT } from "./attributes.ts";
 
 /** Longest recorded stack, in characters. */
 export const MAX_STACK = 8192;
@@ -23,7 +23,7 @@ export function exceptionAttributes(error: unknown): ExceptionAttributes {
     return {
       "exception.type": type,
       "exception.message": cutText(message),
-      "exception.stacktrace": cutText(stack, MAX_STACK),
+      "exception.stacktrace": cutText(shortened(stack, type, message), MAX_STACK),
     };
   }
   return {
@@ -50,11 +50,18 @@ function textIn(error: Error, member: "name" | "message" | "stack"): string {
 /** Returns the SQLSTATE of an error or of a cause. */
 function sqlStateIn(error: Error): string | undefined {
   try {
-    return sqlStateOf(error);
+    const all = error instanceof AggregateError ? [error, ...(error.errors as unknown[])] : [error];
+    return all.map(sqlStateOf).find((state) => state !== undefined);
   } catch {
     // A getter threw, which no error of PostgreSQL has.
     return undefined;
   }
+}
+
+/** Returns a stack whose first line has the message cut like the message itself. */
+function shortened(stack: string, type: string, message: string): string {
+  if (message.length <= MAX_TEXT) return stack;
+  return `${type}: ${cutText(message)}\n${framesOf(stack, message)}`;
 }
 
 /**

@@ -3,7 +3,7 @@ import { safeLogger } from "@svc/resilience";
 import type { HrTime } from "@opentelemetry/api";
 import type { ReadableSpan, SpanProcessor } from "@opentelemetry/sdk-trace";
 import type { RecordedSpan } from "./recorded-span.ts";
-import type { ExportCounts } from "./readiness.ts";
+import { type ExportCounts, noCounts } from "./readiness.ts";
 
 const MAX_KEPT = 1000;
 const KINDS = ["internal", "server", "client", "producer", "consumer"] as const;
@@ -54,8 +54,6 @@ export function consoleExporter(logger: Logger | undefined): LocalExporter {
     spans: () => [],
   };
 }
-
-const noCounts: ExportCounts = { exported: 0, failedBatches: 0, dropped: 0, failing: false };
 
 const withoutQueue = {
   onStart: () => undefined,

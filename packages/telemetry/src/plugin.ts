@@ -17,6 +17,8 @@ export interface TelemetryTools {
   countSpans(counts: TelemetryMiddleware["counts"]): Promise<void>;
 }
 
+const TRACES_PATH = "/debug/traces";
+
 type Settings = ReturnType<typeof telemetryPluginOptions.resolve>;
 
 /** `[plugin.telemetry]`: spans of requests, statements, jobs and events, as `service.telemetry`. */
@@ -33,11 +35,12 @@ export const telemetryPlugin = definePlugin({
         "exporter",
         "sampleRatio",
         "recordSqlStatement",
-        "excludePaths",
         "exportTimeoutMs",
         "shutdownTimeoutMs",
       ),
       ...endpointsOf(options),
+      // The page would show itself.
+      excludePaths: [...options.excludePaths, TRACES_PATH],
       headers: headersOf(options.svcHeaders, options.otelHeaders),
       service: options.serviceName ?? service.name,
       version: service.version,
@@ -103,5 +106,5 @@ async function debugRoutes({ spans }: TelemetryMiddleware, env: string, part: Pl
   // Outside `local` the traces of other people need a guard.
   if (env !== "local" && guard === undefined) return [];
   const { debugTraces } = await import("./debug-traces.ts");
-  return [{ path: "/debug/traces", handler: debugTraces(spans, guard) }];
+  return [{ path: TRACES_PATH, handler: debugTraces(spans, guard) }];
 }

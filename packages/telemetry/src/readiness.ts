@@ -10,6 +10,9 @@ export interface ExportCounts {
   readonly failing: boolean;
 }
 
+/** The numbers before anything was exported. */
+export const noCounts: ExportCounts = { exported: 0, failedBatches: 0, dropped: 0, failing: false };
+
 /** What `/ready` shows of tracing. */
 export interface ExportState {
   /** Where spans go; undefined while nothing is exported. */

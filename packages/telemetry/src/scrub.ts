@@ -1,4 +1,5 @@
 import type { ReadableSpan, Span, SpanProcessor } from "@opentelemetry/sdk-trace";
+import { areAllowed } from "./attributes.ts";
 import { exceptionAttributes } from "./exception-event.ts";
 import type { Failures } from "./failures.ts";
 import { SCOPE } from "./provider.ts";
@@ -16,8 +17,9 @@ export interface ScrubOptions {
 }
 
 /**
- * Returns a processor that passes on the spans of this package unchanged. Spans of the application and of instrumentations
- * lose everything that must not be recorded (TRACE-15, TRACE-17, TRACE-26); one that cannot be read is dropped.
+ * Returns a processor that removes everything that must not be recorded (TRACE-15, TRACE-17, TRACE-26) from the spans of the
+ * application and of instrumentations, and what the application has added to the spans of this package. A span that cannot be
+ * read is dropped.
  */
 export function scrubForeignSpans(
   output: SpanProcessor,
@@ -63,7 +65,8 @@ export function scrubForeignSpans(
       output.onStart(span, context);
     },
     onEnd(span) {
-      if (isOwn(span)) return output.onEnd(span);
+      // Almost no span of this package needs a copy.
+      if (isOwn(span) && span.events.length === 0 && areAllowed(span.attributes)) return output.onEnd(span);
       let safe: ReadableSpan;
       try {
         safe = scrubbed(span);

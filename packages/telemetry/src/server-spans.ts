@@ -12,6 +12,7 @@ import {
 import { responseError } from "@svc/problem";
 import { routeTemplateOf } from "@svc/route-template";
 import { cutText } from "./attributes.ts";
+import { createWithSpan } from "./context-with-span.ts";
 import { exceptionAttributes } from "./exception-event.ts";
 import type { Failures } from "./failures.ts";
 import type { OpenTelemetry } from "./packages.ts";
@@ -32,24 +33,28 @@ interface TracedRequest extends IncomingMessage {
  */
 export function serverSpans(api: OpenTelemetry["api"], tracer: Tracer, failures: Failures): Middleware {
   const options = { kind: SERVER };
+  const withSpan = createWithSpan(api);
 
   function start(req: TracedRequest, res: ServerResponse): Context | undefined {
     const active = api.context.active();
-    // The instrumentation of HTTP has already started the request's only server span.
-    if (isServerSpan(api.trace.getSpan(active))) return undefined;
+    // A second middleware makes no second span, and neither does this one inside the span of the instrumentation of HTTP.
+    const outer = api.trace.getSpan(active);
+    if (req[SPAN] !== undefined || isOpenServerSpan(outer)) return undefined;
     const context = openContext(req);
     // With an id, requestId() has read the caller's headers, or was told not to trust them.
     if (context.requestId === "") readCaller(req, context);
     const caller = context.trace;
-    const parent = caller === undefined ? active : continueTrace(api, active, caller);
-    const span = tracer.startSpan(req.method ?? "", options, parent);
+    // A request is not inside a span in which its server was started.
+    const outside = outer === undefined ? active : api.trace.deleteSpan(active);
+    const parent = caller === undefined ? outside : continueTrace(api, active, caller);
+    const span = tracer.startSpan(methodOf(req), options, parent);
     // Without ids: tracing is suppressed here, or nothing is registered.
     const own = span.spanContext();
     if (own.traceId === api.INVALID_TRACEID) return undefined;
     req[SPAN] = span;
     context.openSpan(traceOf(own, caller));
     onResponseEnd(req, res, ended);
-    return api.trace.setSpan(active, span);
+    return withSpan(active, span);
   }
 
   function ended(req: TracedRequest, res: ServerResponse, aborted: boolean): void {
@@ -89,12 +94,16 @@ function readCaller({ headers }: IncomingMessage, context: RequestContext): void
   context.deferTrace(parseTraceparent, traceparent, typeof tracestate === "string" ? tracestate : undefined);
 }
 
-function isServerSpan(span: Span | undefined): boolean {
-  return (span as { readonly kind?: number } | undefined)?.kind === SERVER;
+function isOpenServerSpan(span: Span | undefined): boolean {
+  return (span as { readonly kind?: number } | undefined)?.kind === SERVER && span?.isRecording() === true;
+}
+
+function methodOf({ method = "" }: IncomingMessage): string {
+  return cutText(method);
 }
 
 function describe(span: Span, req: IncomingMessage, res: ServerResponse, aborted: boolean): void {
-  const method = req.method ?? "";
+  const method = methodOf(req);
   const template = routeTemplateOf(req);
   const context = contextOf(req);
   span.setAttribute("http.request.method", method);

@@ -1,6 +1,6 @@
 import type { Context } from "@opentelemetry/api";
 import type { ReadableSpan, SpanProcessor } from "@opentelemetry/sdk-trace";
-import { endsWithin } from "@svc/resilience";
+import { DeadlineError, endsWithin } from "@svc/resilience";
 import type { Failures } from "./failures.ts";
 import type { OtlpExporter } from "./otlp-exporter.ts";
 import type { ExportCounts } from "./readiness.ts";
@@ -10,6 +10,11 @@ const BATCH = 512;
 const EVERY_MS = 5000;
 const SAMPLED = 1;
 const SUCCESS = 0;
+
+interface Sent {
+  readonly succeeded: boolean;
+  readonly error: unknown;
+}
 
 /** A span processor that exports in batches, outside the request. */
 export interface SpanQueue extends SpanProcessor {
@@ -22,8 +27,8 @@ export interface SpanQueueOptions {
   readonly exporter: OtlpExporter;
   readonly exportTimeoutMs: number;
   readonly failures: Failures;
-  /** Called when the first batch fails, and when a batch succeeds again; must not throw. Default: none. */
-  readonly onChange?: ((failing: boolean) => void) | undefined;
+  /** Called with its error when the first batch fails, and when a batch succeeds again; must not throw. Default: none. */
+  readonly onChange?: ((failing: boolean, error: unknown) => void) | undefined;
 }
 
 /**
@@ -58,22 +63,31 @@ export function createSpanQueue(options: SpanQueueOptions): SpanQueue {
     scheduled = true;
     setImmediate(() => {
       scheduled = false;
-      void exportAll(BATCH);
+      void exportQueued(0);
     });
   }
 
   function onTimer(): void {
     timer = undefined;
-    void exportAll(1);
+    void exportQueued(queue.length);
   }
 
-  /** Exports batches while at least `least` spans are queued, and the last batch did not fail. */
-  function exportAll(least: number): Promise<void> {
+  /**
+   * Exports full batches, and at least this many spans, until a batch fails. Spans that are added meanwhile wait for the next
+   * batch: otherwise each short export would be followed by a shorter one.
+   */
+  function exportQueued(least: number): Promise<void> {
     exporting ??= (async () => {
+      let left = least;
       try {
         do {
+          left -= BATCH;
           await exportBatch();
-        } while (queue.length >= least && (!counts.failing || stopped));
+        } while (
+          (queue.length >= BATCH || left > 0 || stopped) &&
+          queue.length > 0 &&
+          (!counts.failing || stopped)
+        );
       } finally {
         exporting = undefined;
         if (queue.length > 0 && !stopped) timer ??= setTimeout(onTimer, EVERY_MS).unref();
@@ -87,7 +101,7 @@ export function createSpanQueue(options: SpanQueueOptions): SpanQueue {
     queue = queue.slice(BATCH);
     if (batch.length === 0) return;
     sending = batch.length;
-    const succeeded = await send(batch);
+    const { succeeded, error } = await send(batch);
     // stop() has already counted the spans as dropped.
     if (sending === 0) return;
     sending = 0;
@@ -99,21 +113,21 @@ export function createSpanQueue(options: SpanQueueOptions): SpanQueue {
     }
     if (counts.failing === !succeeded) return;
     counts.failing = !succeeded;
-    onChange?.(counts.failing);
+    onChange?.(counts.failing, error);
   }
 
-  function send(batch: ReadableSpan[]): Promise<boolean> {
-    const { promise, resolve } = Promise.withResolvers<boolean>();
+  function send(batch: ReadableSpan[]): Promise<Sent> {
+    const { promise, resolve } = Promise.withResolvers<Sent>();
     // The exporter's own time limit begins anew with every byte of the response.
     const timeout = setTimeout(() => {
-      resolve(false);
+      resolve({ succeeded: false, error: new DeadlineError(exportTimeoutMs) });
       abort();
     }, exportTimeoutMs).unref();
     try {
-      exporter.export(batch, ({ code }) => resolve(code === SUCCESS));
+      exporter.export(batch, ({ code, error }) => resolve({ succeeded: code === SUCCESS, error }));
     } catch (error) {
       failures.report(error);
-      resolve(false);
+      resolve({ succeeded: false, error });
     }
     return promise.finally(() => clearTimeout(timeout));
   }
@@ -128,7 +142,7 @@ export function createSpanQueue(options: SpanQueueOptions): SpanQueue {
 
   async function flush(): Promise<void> {
     await exporting;
-    if (queue.length > 0) await exportAll(1);
+    if (queue.length > 0) await exportQueued(queue.length);
   }
 
   async function stop(withinMs: number): Promise<void> {

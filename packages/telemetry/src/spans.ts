@@ -8,7 +8,7 @@ import {
   type TraceContext,
 } from "@svc/context";
 import { isThenable } from "@svc/resilience";
-import { allowedAttributes } from "./attributes.ts";
+import { allowedAttributes, cutText } from "./attributes.ts";
 import { exceptionAttributes } from "./exception-event.ts";
 import type { Failures } from "./failures.ts";
 import type { OpenTelemetry } from "./packages.ts";
@@ -30,7 +30,8 @@ export interface SpansOptions {
   readonly onDropped: (attributes: number) => void;
 }
 
-const NO_SPAN: OpenSpan = { set: () => undefined, trace: undefined };
+/** The span of an operation that is not traced. */
+export const NO_SPAN: OpenSpan = { set: () => undefined, trace: undefined };
 const ERROR = { code: 2 } as const;
 
 export function createSpans({ api, tracer, failures, onDropped }: SpansOptions): Spans {
@@ -46,7 +47,7 @@ export function createSpans({ api, tracer, failures, onDropped }: SpansOptions):
     const trace = currentContext()?.trace;
     try {
       const options = { kind: kinds[kind], attributes: allowedAttributes(attributes, onDropped) };
-      const span = tracer.startSpan(name, options, parent);
+      const span = tracer.startSpan(cutText(String(name)), options, parent);
       return started(span, inside(api.trace.setSpan(parent, span)), trace);
     } catch (error) {
       failures.report(error);
@@ -97,17 +98,19 @@ export function createSpans({ api, tracer, failures, onDropped }: SpansOptions):
     const span = startHooked(name, kind, attributes);
     if (span === undefined) return run(NO_SPAN);
     let result;
+    let isPending;
     try {
       result = span.within(() => run(span));
+      isPending = isThenable(result);
     } catch (error) {
       span.fail(error);
       throw error;
     }
-    if (!isThenable(result)) {
+    if (!isPending) {
       span.end();
       return result;
     }
-    return result.then(
+    return (result as Promise<unknown>).then(
       (value: unknown) => {
         span.end();
         return value;

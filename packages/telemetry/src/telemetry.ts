@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Middleware, OpenSpan, ReadinessCheck, SpanHook } from "@svc/context";
+import type { Middleware, ReadinessCheck, SpanHook } from "@svc/context";
 import { namesOf } from "@svc/options";
 import { safeLogger } from "@svc/resilience";
 import { shownUrl, tracesUrl } from "./endpoint.ts";
@@ -10,12 +10,12 @@ import { type ResolvedTelemetry, type TelemetryOptions, telemetryOptions } from 
 import { otlpExporter } from "./otlp-exporter.ts";
 import { loadOpenTelemetry, type OpenTelemetry } from "./packages.ts";
 import { createProvider } from "./provider.ts";
-import { type ExportCounts, telemetryCheck } from "./readiness.ts";
+import { type ExportCounts, noCounts, telemetryCheck } from "./readiness.ts";
 import type { RecordedSpan } from "./recorded-span.ts";
 import { scrubForeignSpans } from "./scrub.ts";
 import { serverSpans } from "./server-spans.ts";
 import { createSpanQueue, type SpanQueue } from "./span-queue.ts";
-import { createSpans, type Spans } from "./spans.ts";
+import { createSpans, NO_SPAN, type Spans } from "./spans.ts";
 import { createQueryTracer, type TracedPool } from "./sql/trace-queries.ts";
 
 /** The middleware that traces requests, with the hooks of other packages. */
@@ -47,9 +47,6 @@ export interface TelemetryMiddleware extends Middleware, AsyncDisposable {
   readonly stop: () => Promise<void>;
 }
 
-const NO_SPAN: OpenSpan = { set: () => undefined, trace: undefined };
-const noCounts: ExportCounts = { exported: 0, failedBatches: 0, dropped: 0, failing: false };
-
 /**
  * Traces requests with OpenTelemetry. Without an endpoint it loads nothing, makes no spans and passes the caller's trace
  * on unchanged (TRACE-1, TRACE-5, COR-15). Nothing that tracing does fails or delays a request (TRACE-21).
@@ -65,6 +62,8 @@ export function telemetry(options: TelemetryOptions): TelemetryMiddleware {
   let attributesDropped = 0;
   const onDropped = (count: number): void => void (attributesDropped += count);
   let open: Open | undefined;
+  /** Kept after stop(), with its numbers and spans. */
+  let output: Open["output"] | undefined;
   let stopping: Promise<void> | undefined;
 
   async function load(): Promise<void> {
@@ -76,7 +75,7 @@ export function telemetry(options: TelemetryOptions): TelemetryMiddleware {
   }
 
   function openTracing(otel: OpenTelemetry, url: string): Open {
-    const output = outputOf(otel, url);
+    output = outputOf(otel, url);
     const recordStatement = settings.recordSqlStatement;
     const processor = scrubForeignSpans(output, { recordStatement, failures, onDropped });
     const provider = createProvider(otel, processor, settings);
@@ -93,9 +92,10 @@ export function telemetry(options: TelemetryOptions): TelemetryMiddleware {
     return createSpanQueue({ exporter, exportTimeoutMs, failures, onChange });
   }
 
-  function onChange(failing: boolean): void {
+  function onChange(failing: boolean, error: unknown): void {
     const fields = { endpoint: target && shownTarget(settings, target) };
-    if (failing) log?.warn(fields, "span export failing; spans are being dropped");
+    if (failing)
+      log?.warn({ ...fields, reason: reasonOf(error) }, "span export failing; spans are being dropped");
     else log?.info(fields, "span export works again");
   }
 
@@ -114,12 +114,10 @@ export function telemetry(options: TelemetryOptions): TelemetryMiddleware {
     open = undefined;
     if (closing === undefined) return;
     if ("stop" in closing.output) await closing.output.stop(settings.shutdownTimeoutMs);
-    lastCounts = closing.output.counts;
     closing.release();
   }
 
-  let lastCounts = noCounts;
-  const counts = (): ExportCounts => open?.output.counts ?? lastCounts;
+  const counts = (): ExportCounts => output?.counts ?? noCounts;
   const check = telemetryCheck(() => ({
     target: target === undefined ? undefined : shownTarget(settings, target),
     counts: counts(),
@@ -149,7 +147,7 @@ export function telemetry(options: TelemetryOptions): TelemetryMiddleware {
     ready,
     readiness: () => check,
     counts,
-    spans: () => (open !== undefined && "spans" in open.output ? open.output.spans() : []),
+    spans: () => (output !== undefined && "spans" in output ? output.spans() : []),
     stop,
     [Symbol.asyncDispose]: stop,
   });
@@ -161,6 +159,13 @@ interface Open {
   readonly server: Middleware;
   readonly output: LocalExporter | SpanQueue;
   readonly release: () => void;
+}
+
+/** Returns why an export failed; not the error's message, which may contain the URL. */
+function reasonOf(error: unknown): string {
+  const { code, name } = Object(error) as { readonly code?: unknown; readonly name?: unknown };
+  if (typeof code === "number") return `HTTP status ${code}`;
+  return typeof code === "string" ? code : String(name ?? "unknown");
 }
 
 /** Returns where spans go: a URL, or the name of an exporter without one; undefined when they go nowhere. */

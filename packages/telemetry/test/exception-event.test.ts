@@ -13,6 +13,15 @@ function faulty(): never {
   throw new Error(SECRET);
 }
 
+describe("exceptionAttributes() of unusual errors", () => {
+  it("TRACE-15 leaves out the message of an AggregateError with an error of PostgreSQL", () => {
+    const cause = Object.assign(new Error("secret"), { code: "23505" });
+    const attributes = exceptionAttributes(new AggregateError([new Error("x"), cause], "secret"));
+    expect(attributes).to.include({ "error.type": "23505" });
+    expect(JSON.stringify(attributes)).not.to.contain("secret");
+  });
+});
+
 describe("the event of an exception", () => {
   it("TRACE-17 has type, message and stack", () => {
     const attributes = exceptionAttributes(new RangeError("too far"));
@@ -25,7 +34,9 @@ describe("the event of an exception", () => {
   it("TRACE-17 has at most 256 characters of the message and 8,192 of the stack", () => {
     const attributes = exceptionAttributes(new Error("m".repeat(10_000)));
     expect(attributes["exception.message"]).to.equal("m".repeat(256));
-    expect(attributes["exception.stacktrace"]).to.equal(`Error: ${"m".repeat(8192 - 7)}`);
+    expect(attributes["exception.stacktrace"]).to.match(/^Error: m{256}\n {4}at /);
+    const deep = Object.assign(new Error("deep"), { stack: `Error: deep\n${"    at f (x)\n".repeat(1000)}` });
+    expect(exceptionAttributes(deep)["exception.stacktrace"]).to.have.lengthOf(8192);
   });
 
   it("TRACE-17 has the type of a thrown value that is not an error, and the text of a string", () => {

@@ -105,7 +105,7 @@ describe("a process with telemetry()", function () {
         service: "orders",
         tracesEndpoint: process.env.HANGING,
         exportTimeoutMs: 600_000,
-        shutdownTimeoutMs: 100,
+        shutdownTimeoutMs: 1_500,
       });
       await Promise.all([queued.ready, tracing.ready]);
       for (const { span } of [queued, tracing]) span("job a", "consumer", {}, () => undefined);

@@ -1,4 +1,6 @@
-import { contextOf, currentTrace } from "@svc/context";
+import { AsyncLocalStorage } from "node:async_hooks";
+import { trace } from "@opentelemetry/api";
+import { type CheckResult, contextOf, currentTrace } from "@svc/context";
 import { forbidden, notFound, problemHandler } from "@svc/problem";
 import { propagationHeaders, requestId } from "@svc/request-id";
 import { telemetry, type TelemetryMiddleware } from "@svc/telemetry";
@@ -195,6 +197,68 @@ for (const [name, express] of Object.entries(expressMajors)) {
     });
   });
 }
+
+describe("telemetry() around other code", () => {
+  let tracing: TelemetryMiddleware;
+  beforeEach(async () => (tracing = await traced()));
+  afterEach(() => tracing.stop());
+
+  const namesOf = () => tracing.spans().map(({ name }) => name);
+
+  it("TRACE-18 starts a new trace for a request to a server that was started inside a span", async () => {
+    await using server = await tracing.span("start", "server", {}, () =>
+      listen((req, res) => tracing(req, res, () => void res.end())),
+    );
+    for (let count = 2; count <= 3; count++) {
+      await (await fetch(server.url)).text();
+      await until("the span", () => tracing.spans().length === count);
+    }
+    expect(namesOf()).to.deep.equal(["start", "GET", "GET"]);
+    expect(new Set(tracing.spans().map(({ traceId }) => traceId)).size).to.equal(3);
+    expect(tracing.spans().map(({ parentSpanId }) => parentSpanId)).to.deep.equal([
+      undefined,
+      undefined,
+      undefined,
+    ]);
+  });
+
+  it("TRACE-22 makes one span when it runs again where the context was lost", async () => {
+    const elsewhere = AsyncLocalStorage.snapshot();
+    const [span, ...others] = await spansOf(
+      tracing,
+      (req, res) => tracing(req, res, () => elsewhere(() => tracing(req, res, () => void res.end()))),
+      ["/"],
+    );
+    expect(others).to.deep.equal([]);
+    expect(span).to.include({ name: "GET", parentSpanId: undefined });
+  });
+
+  it("TRACE-15 TRACE-26 drops what the application adds to a span of the package", async () => {
+    const add = (): void => {
+      const span = trace.getActiveSpan();
+      span?.setAttribute("user.email", "secret");
+      span?.recordException(Object.assign(new Error('syntax for type integer: "secret"'), { code: "22P02" }));
+    };
+    await spansOf(tracing, (req, res) => tracing(req, res, () => (add(), res.end())), ["/"]);
+    tracing.span("x".repeat(1000), "internal", {}, add);
+    expect(tracing.spans()).to.have.lengthOf(2);
+    expect(JSON.stringify(tracing.spans())).not.to.contain("secret");
+    expect(tracing.spans()[1]?.name).to.have.lengthOf(256);
+    const { meta } = (await tracing.readiness().check(AbortSignal.timeout(1000))) as CheckResult;
+    expect(meta).to.include({ attributes_dropped: 2 });
+  });
+
+  it("TRACE-21 ends the span of an operation whose result cannot be read", () => {
+    const error = new Error("a bug");
+    const result = {
+      get then() {
+        throw error;
+      },
+    };
+    expect(() => tracing.span("work", "internal", {}, () => result)).to.throw(error);
+    expect(tracing.spans()[0]).to.include({ name: "work", status: "error" });
+  });
+});
 
 describe("telemetry() on other servers", () => {
   let tracing: TelemetryMiddleware;

@@ -82,6 +82,21 @@ describe("the queue of spans", () => {
     expect(held.batches.map((batch) => batch.length)).to.deep.equal([512, 1]);
   });
 
+  it("leaves spans that are added during a timed export to the next one", async () => {
+    const { queue, held } = createHeld();
+    add(queue, 2);
+    mock.timers.tick(5000);
+    add(queue, 3, 2);
+    held.end(0, 0);
+    await settled();
+    expect(held.batches).to.deep.equal([["0", "1"]]);
+    mock.timers.tick(5000);
+    expect(held.batches).to.deep.equal([
+      ["0", "1"],
+      ["2", "3", "4"],
+    ]);
+  });
+
   it("exports one batch at a time", async () => {
     const { queue, held } = createHeld();
     add(queue, 1024);

@@ -9,7 +9,7 @@ export interface SpanOfStatement {
 }
 
 const MAX_KEPT = 1000;
-const MAX_KEPT_CHARACTERS = 10_000;
+const MAX_READ_CHARACTERS = 10_000;
 
 /**
  * Returns a function that describes SQL texts. It keeps the descriptions of the last 1,000 texts that may be sent
@@ -18,16 +18,20 @@ const MAX_KEPT_CHARACTERS = 10_000;
 export function createSpanOfStatement(recordStatement: boolean): (text: string) => SpanOfStatement {
   const kept = new Map<string, SpanOfStatement>();
   return function spanOfStatement(text) {
-    const known = kept.get(text);
-    if (known !== undefined) return known;
-    const { operation, table, hasLiterals } = describeStatement(text);
+    const before = kept.get(text);
+    if (before !== undefined) return before;
+    // A long text, such as that of a bulk insert, would block the event loop. A statement behind the cut may use other tables.
+    const isLong = text.length > MAX_READ_CHARACTERS;
+    const read = isLong ? text.slice(0, MAX_READ_CHARACTERS) : text;
+    const { operation, table: known, hasLiterals } = describeStatement(read);
+    const table = isLong ? undefined : known;
     const attributes: Record<string, string> = { "db.system": "postgresql" };
     if (operation !== undefined) attributes["db.operation"] = operation;
     if (table !== undefined) attributes["db.sql.table"] = table;
-    if (recordStatement) attributes["db.statement"] = redactStatement(text);
+    if (recordStatement) attributes["db.statement"] = redactStatement(read);
     const name = operation === undefined ? "SQL" : table === undefined ? operation : `${operation} ${table}`;
     const described = { name, attributes };
-    if (!hasLiterals && text.length <= MAX_KEPT_CHARACTERS) keep(text, described);
+    if (!hasLiterals && !isLong) keep(text, described);
     return described;
   };
 
