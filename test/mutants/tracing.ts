@@ -56,6 +56,7 @@ export const tracing: Mutants = {
     file: "packages/search-store/src/store.ts",
     find: '"rag.search", "internal"',
     replace: '"rag.search", "client"',
+    test: "packages/search-store/test/servers.test.ts",
   },
   "TRACE-13": {
     file: "packages/job-table/src/worker/running-jobs.ts",
