@@ -45,6 +45,10 @@ const benches: Readonly<Record<string, Entry>> = {
       "chunks per second by COPY, by inserts, and with the index created before or after; has bounds",
     load: async () => (await import("./ingest/bench.ts")).ingest,
   },
+  telemetry: {
+    description: "the cost that tracing adds to a request and to a statement, with peers; has bounds",
+    load: async () => (await import("./telemetry/bench.ts")).telemetry,
+  },
   budget: {
     description: "fails when a ratio of http grew over its baseline; needs SVC_PERF_BUDGET=1",
     load: async () => (await import("./budget.ts")).budget,

@@ -1,3 +1,4 @@
+import { AsyncResource } from "node:async_hooks";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { cut, cutHeaders, type RequestBytes, requestBytes } from "./request-bytes.ts";
@@ -83,9 +84,10 @@ export function createInjector(server: Server): Injector {
         let left = count;
         let waiting = Math.min(inFlight, count);
         function open(stub: StubSocket): void {
-          function one(): void {
+          // Node's parser starts each request outside the asynchronous context of the previous one.
+          const one = AsyncResource.bind((): void => {
             inject(requests[sent++ % requests.length] as RequestBytes, stub, next);
-          }
+          });
           function next(res: ServerResponse): void {
             left--;
             if (res.statusCode !== 200) reject(new Error(`a request was answered with ${res.statusCode}`));

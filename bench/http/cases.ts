@@ -31,6 +31,7 @@ export const httpCases: readonly Case[] = [
   at("svc-full", "svc-full", "cached"),
   at("svc-full-no-etag", "svc-full", "no-etag"),
   at("svc-full-info", "svc-full", "info"),
+  at("svc-full-telemetry", "svc-full", "telemetry"),
   at("svc-full-hs256-uncached", "svc-full", "uncached"),
   at("svc-full-rs256-unseen", "svc-full", "unseen"),
   at("bare-express5-rs256", "bare-express5-rs256"),

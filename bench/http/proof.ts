@@ -18,6 +18,8 @@ export interface Claims {
   readonly securityHeaders?: boolean;
   readonly etag?: boolean;
   readonly access?: Access;
+  /** Counts the spans, of which each request has one. */
+  readonly spans?: () => { readonly exported: number };
   /** Headers that every request of the proof carries. */
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -32,6 +34,7 @@ export function proofOf(claims: Claims): (injector: Injector) => Promise<void> {
     if (claims.requestId === true) await proveRequestId(injector);
     if (claims.registry !== undefined) await proveMetrics(injector, claims.registry);
     if (claims.log !== undefined) await proveLog(injector, claims.log);
+    if (claims.spans !== undefined) await proveSpans(injector, claims.spans);
     if (claims.problems === true) await proveProblems(injector, claims.requestId === true);
     if (claims.access !== undefined) await proveAccess(anyone, claims.access);
     const { headers } = await injector.send("GET", urlOf(0));
@@ -77,6 +80,12 @@ async function proveLog(
   logger.level = level;
   expectEqual("the lines at INFO", lines.length, 1);
   expectEqual("the status on the line", lines[0]?.["http_status"], 200);
+}
+
+async function proveSpans(injector: Injector, counts: NonNullable<Claims["spans"]>): Promise<void> {
+  const before = counts().exported;
+  for (let i = 0; i < 3; i++) await injector.send("GET", urlOf(i), { traceparent });
+  expectEqual("the spans", counts().exported - before, 3);
 }
 
 async function proveProblems(injector: Injector, withId: boolean): Promise<void> {

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { once } from "node:events";
 import { createServer, IncomingMessage, ServerResponse } from "node:http";
 import { expressMajors, listen, rawRequest } from "@svc/test-support";
@@ -90,6 +91,18 @@ describe("the injector", () => {
     await injector.run(rotation, 4);
     await injector.run(rotation, 3);
     expect(urls).to.deep.equal(["/a", "/b", "/c", "/a", "/b", "/c", "/a"]);
+  });
+
+  it("starts each request outside the asynchronous context of the previous one", async () => {
+    const storage = new AsyncLocalStorage<number>();
+    const seen: (number | undefined)[] = [];
+    const server = createServer((_req, res) => {
+      seen.push(storage.getStore());
+      storage.run(seen.length, () => res.end());
+    });
+    // More than the requests that share an iteration of the event loop.
+    await createInjector(server).run(openTraffic.requests, 40);
+    expect(seen).to.deep.equal(Array.from({ length: 40 }, () => undefined));
   });
 
   it("rejects when a response has a status other than 200", async () => {

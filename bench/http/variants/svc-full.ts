@@ -14,20 +14,24 @@ interface Setting {
   readonly cacheTokens: number;
   readonly etag: boolean;
   readonly level: "warn" | "info";
+  /** Whether requests have spans, which stay in memory. */
+  readonly traced: boolean;
 }
 
-const usual: Setting = { algorithm: "HS256", cacheTokens: 5000, etag: true, level: "warn" };
+const usual: Setting = { algorithm: "HS256", cacheTokens: 5000, etag: true, level: "warn", traced: false };
 const settings: Readonly<Record<string, Setting>> = {
   cached: usual,
   "no-etag": { ...usual, etag: false },
   info: { ...usual, level: "info" },
+  telemetry: { ...usual, traced: true },
   uncached: { ...usual, cacheTokens: 0 },
   // The cache holds fewer tokens than the requests use: each token is evicted before it is sent again.
   unseen: { ...usual, algorithm: "RS256", cacheTokens: 32 },
 };
 
 /**
- * Starts a whole service with authentication and tenants. Setting: `cached`, `no-etag`, `info`, `uncached` or `unseen`.
+ * Starts a whole service with authentication and tenants. Setting: `cached`, `no-etag`, `info`, `telemetry`,
+ * `uncached` or `unseen`.
  */
 export async function start(name: string): Promise<Subject> {
   const setting = settings[name] ?? usual;
@@ -52,6 +56,8 @@ export async function start(name: string): Promise<Subject> {
     signals: false,
   });
   if (service.metrics === undefined) throw new Error("the service has no metrics");
+  const telemetry = setting.traced ? service.telemetry : undefined;
+  if (setting.traced && telemetry === undefined) throw new Error("the service has no telemetry");
   const claims = {
     requestId: true,
     registry: service.metrics.registry,
@@ -61,11 +67,15 @@ export async function start(name: string): Promise<Subject> {
     etag: setting.etag,
     access: { issuer, revoked, seen, tokens, remembers: setting.cacheTokens >= tokens.length },
     headers: traffic.headers,
+    ...(telemetry === undefined ? {} : { spans: telemetry.counts }),
   } as const;
   return httpSubject(service.server, proofOf(claims), traffic);
 }
 
-function configOf({ algorithm, secret, publicKey }: Issuer, { cacheTokens, etag, level }: Setting): string {
+function configOf(
+  { algorithm, secret, publicKey }: Issuer,
+  { cacheTokens, etag, level, traced }: Setting,
+): string {
   const key =
     publicKey === undefined ? { mode: "secret", secret } : { mode: "public_key", public_key: publicKey };
   const auth = {
@@ -77,7 +87,10 @@ function configOf({ algorithm, secret, publicKey }: Issuer, { cacheTokens, etag,
   };
   return [
     section("service", { name: "bench", version: "1.0.0", etag }),
-    section("plugins", { enabled: ["observability", "metrics", "auth", "tenancy"] }),
+    section("plugins", {
+      enabled: ["observability", "metrics", "auth", "tenancy", ...(traced ? ["telemetry"] : [])],
+    }),
+    ...(traced ? [section("plugin.telemetry", { exporter: "memory" })] : []),
     section("plugin.auth", auth),
     section("plugin.tenancy", { base_domain: baseDomain }),
     section("logging", { level: level.toUpperCase() }),

@@ -165,7 +165,8 @@ interface Open {
 function reasonOf(error: unknown): string {
   const { code, name } = Object(error) as { readonly code?: unknown; readonly name?: unknown };
   if (typeof code === "number") return `HTTP status ${code}`;
-  return typeof code === "string" ? code : String(name ?? "unknown");
+  if (typeof code === "string") return code;
+  return typeof name === "string" ? name : "unknown";
 }
 
 /** Returns where spans go: a URL, or the name of an exporter without one; undefined when they go nowhere. */
