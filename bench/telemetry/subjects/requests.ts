@@ -23,7 +23,7 @@ interface Tracing {
   /** Returns the name of the last span. */
   readonly lastName?: () => Promise<string | undefined>;
   /** Wraps the function that sends requests. Default: unchanged. */
-  sending?(send: (count: number) => Promise<void>): (count: number) => Promise<void>;
+  readonly sending?: (send: (count: number) => Promise<void>) => (count: number) => Promise<void>;
 }
 
 const require = createRequire(import.meta.url);
