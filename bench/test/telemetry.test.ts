@@ -1,13 +1,10 @@
-import { testDatabase } from "@svc/dev-services";
 import { expect } from "chai";
 import type { BenchOptions } from "../harness/bench.ts";
 import type { Measured } from "../harness/rounds.ts";
 import { telemetry } from "../telemetry/bench.ts";
 import { type Group, names, requestCases, statementCases } from "../telemetry/cases.ts";
 import { exportingAll } from "../telemetry/export-all.ts";
-import { type Figure, figuresOf } from "../telemetry/figures.ts";
-import type { HeapReport } from "../telemetry/heap-process.ts";
-import { runFile } from "../telemetry/run-file.ts";
+import { figuresOf } from "../telemetry/figures.ts";
 import { heapVerdict, verdictsOf } from "../telemetry/verdicts.ts";
 
 const namesOf = (group: Group | undefined): readonly string[] | undefined =>
@@ -21,78 +18,7 @@ function marks(costs: Readonly<Record<string, number>>): readonly string[] {
   return verdictsOf(measuredWith(costs)).map(({ mark, text }) => `${mark} ${text.split(/[ :]/)[0]}`.trim());
 }
 
-describe("the telemetry benchmark", function () {
-  this.timeout(120_000);
-  const database = testDatabase({ name: "bench" });
-
-  /** Returns the spans of one request or statement, which each case has proved before. */
-  async function spansOf(group: Group | undefined): Promise<Readonly<Record<string, number>>> {
-    const counted: Record<string, number> = {};
-    for (const { name, module, setting = "" } of group?.cases ?? []) {
-      counted[name] = await runFile<number>("count-spans.ts", [module.href, setting]);
-    }
-    return counted;
-  }
-
-  it("makes exactly one span per request in each case that traces", async () => {
-    expect(await spansOf(requestCases(undefined, undefined))).to.deep.equal({
-      none: 0,
-      "no-endpoint": 0,
-      memory: 1,
-      "sampled-out": 0,
-      otlp: 1,
-      stock: 1,
-      "stock-beside-ours": 1,
-      control: 0,
-    });
-  });
-
-  it("makes exactly one span per statement in each case that traces", async () => {
-    expect(await spansOf(statementCases(undefined, database.url))).to.deep.equal({
-      "sql-none": 0,
-      "sql-svc": 1,
-      "sql-stock": 1,
-      "sql-control": 0,
-    });
-  });
-
-  it("reports the heap and the spans of a collector that hangs", async () => {
-    const heap = await runFile<HeapReport>("heap-process.ts", ["hang", "5000"], ["--expose-gc"]);
-    expect(heap).to.include({ exported: 0 });
-    expect(heap.dropped).to.be.greaterThan(0);
-    expect(heap.heapMb).to.be.within(5, 200);
-  });
-
-  it("prints its figures as JSON lines, and checks no limits with --quick", async () => {
-    const printed: string[] = [];
-    const noted: string[] = [];
-    const options: BenchOptions = {
-      json: true,
-      quick: true,
-      socket: false,
-      record: false,
-      only: ["no-endpoint"],
-      rounds: 2,
-      print: (line) => void printed.push(line),
-      note: (line) => void noted.push(line),
-    };
-    expect(await telemetry.run(options)).to.equal(0);
-    expect(noted.at(-1)).to.equal("--quick: bounds are not judged");
-    const figures = printed.map((line) => JSON.parse(line) as Figure & { bench: string });
-    expect(figures.map(({ bench, case: name, metric, unit }) => [bench, name, metric, unit])).to.deep.equal([
-      ["telemetry", "none", "us_per_request", "us"],
-      ["telemetry", "none", "ratio", "ratio"],
-      ["telemetry", "none", "spans_per_request", "spans"],
-      ["telemetry", "no-endpoint", "us_per_request", "us"],
-      ["telemetry", "no-endpoint", "added_us", "us"],
-      ["telemetry", "no-endpoint", "ratio", "ratio"],
-      ["telemetry", "no-endpoint", "spans_per_request", "spans"],
-      ["telemetry", "control", "us_per_request", "us"],
-      ["telemetry", "control", "added_us", "us"],
-      ["telemetry", "control", "ratio", "ratio"],
-    ]);
-  });
-
+describe("the telemetry benchmark", () => {
   it("lists the known cases for an unknown name", async () => {
     const options = { only: ["nothing"] } as unknown as BenchOptions;
     const message = await telemetry.run(options).then(String, (error: Error) => error.message);
