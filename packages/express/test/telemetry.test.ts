@@ -421,3 +421,18 @@ describe("createService() with the plugin `telemetry`", () => {
     }
   });
 });
+
+describe("a service with tracing and a database of its own", () => {
+  it("starts with a database that is no pg pool, whose statements have no spans", async () => {
+    const db = {
+      query: () => Promise.resolve({ rows: [], rowCount: 0 }),
+      connect: () => Promise.reject(new Error("unused")),
+    };
+    const { service } = await makeService({
+      db: db as never,
+      toml: toml('exporter = "memory"', '"telemetry", "queue"'),
+    });
+    expect(service.telemetry?.exporting).to.equal(true);
+    await service.stop();
+  });
+});

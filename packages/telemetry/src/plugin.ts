@@ -1,10 +1,10 @@
 import type { Middleware } from "@svc/context";
 import { ConfigurationError, takeOptions } from "@svc/options";
 import { definePlugin, type PluginContext } from "@svc/plugin";
-import { isPool } from "@svc/sql";
 import { below } from "./endpoint.ts";
 import { headersOf } from "./header-variables.ts";
 import { telemetryPluginOptions } from "./plugin-options.ts";
+import { poolIn } from "./sql/pg-pool.ts";
 import type { TelemetryMiddleware } from "./telemetry.ts";
 
 export type { TelemetryMiddleware } from "./telemetry.ts";
@@ -95,9 +95,9 @@ function traceDatabase(
   { traceQueries }: TelemetryMiddleware,
   { part, code }: Pick<PluginContext, "part" | "code">,
 ): void {
-  const db = part<object>("db") ?? code<{ readonly db?: object }>("work")?.db;
+  const pool = poolIn(part("db") ?? code<{ readonly db?: object }>("work")?.db);
   // The application may pass any object with `query()` as its database.
-  if (db !== undefined && (isPool(db as never) || "pool" in db)) traceQueries(db as never);
+  if (pool !== undefined) traceQueries(pool);
 }
 
 async function debugRoutes({ spans }: TelemetryMiddleware, env: string, part: PluginContext["part"]) {

@@ -25,10 +25,16 @@ export interface PgClient {
  * @throws TypeError for any other value, which the message does not show
  */
 export function poolOf(target: unknown): PgPool {
-  if (isPgPool(target)) return target;
-  const { pool } = Object(target) as { readonly pool?: unknown };
-  if (isPgPool(pool)) return pool;
+  const pool = poolIn(target);
+  if (pool !== undefined) return pool;
   throw new TypeError(`traceQueries() needs a pg Pool or an object with a pool; got ${kindOf(target)}`);
+}
+
+/** Returns the `pg` pool that a value is, or has as its member `pool`; undefined for any other value. */
+export function poolIn(value: unknown): PgPool | undefined {
+  if (isPgPool(value)) return value;
+  const { pool } = Object(value) as { readonly pool?: unknown };
+  return isPgPool(pool) ? pool : undefined;
 }
 
 function isPgPool(value: unknown): value is PgPool {
