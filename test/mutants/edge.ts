@@ -161,7 +161,7 @@ export const edge: Mutants = {
     replace: "return hex.slice(start, next).toUpperCase();",
   },
   "COR-9": {
-    file: "packages/request-id/src/request-id.ts",
+    file: "packages/context/src/trace-headers.ts",
     find: 'typeof tracestate === "string" ? tracestate : undefined',
     replace: "undefined",
   },

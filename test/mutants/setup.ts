@@ -18,7 +18,7 @@ export const setup: Mutants = {
     replace: "",
   },
   "PROF-4": {
-    file: "packages/request-id/src/request-id.ts",
+    file: "packages/context/src/trace-headers.ts",
     find: 'typeof tracestate === "string" ? tracestate : undefined',
     replace: "undefined",
   },

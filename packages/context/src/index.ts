@@ -18,6 +18,7 @@ export { pathOf, pathOfTarget } from "./request-path.ts";
 export { onResponseEnd, type ResponseEndListener } from "./response-end.ts";
 export { isOfThisOrigin } from "./same-origin.ts";
 export { inSpan, type OpenSpan, type SpanAttributes, type SpanHook, type SpanKind } from "./span.ts";
-export { isTracestate, parseTraceparent } from "./trace-context.ts";
+export { isSampled, isTracestate, parseTraceparent } from "./trace-context.ts";
+export { deferTraceHeaders } from "./trace-headers.ts";
 export type { CheckResult, Logger, Middleware, Principal, ReadinessCheck, TraceContext } from "./types.ts";
 export type { RevocableToken, Rotation, RotationResult, TokenStore } from "./token-store.ts";

@@ -29,6 +29,11 @@ export function parseTraceparent(
   };
 }
 
+/** Returns whether the span of a trace context is recorded: the last bit of its flags. */
+export function isSampled({ traceparent }: TraceContext): boolean {
+  return (Number.parseInt(traceparent.slice(-2), 16) & 1) === 1;
+}
+
 // The form is 00-<32 hex>-<16 hex>-<2 hex>. Checking each character takes half the time of a regular expression.
 function isTraceparent(value: string): boolean {
   return (

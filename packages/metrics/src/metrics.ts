@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import {
+  isSampled,
   type Middleware,
   onResponseEnd,
   openContext,
   type ReadinessCheck,
   type ResponseEndListener,
-  type TraceContext,
 } from "@svc/context";
 import { type ConfigurationError, namesOf, optionError } from "@svc/options";
 import { routeTemplateOf } from "@svc/route-template";
@@ -127,10 +127,6 @@ function countResponse(
 
 function endpointOf(req: IncomingMessage): string {
   return routeTemplateOf(req) ?? UNMATCHED;
-}
-
-function isSampled({ traceparent }: TraceContext): boolean {
-  return (Number.parseInt(traceparent.slice(-2), 16) & 1) === 1;
 }
 
 function metricsHandler(registry: Registry): Middleware {

@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import {
+  deferTraceHeaders,
   enterContext,
   isRequestId,
   type Middleware,
   mintRequestId,
   openContext,
-  parseTraceparent,
   type RequestContext,
 } from "@svc/context";
 import { readOptions, type RequestIdOptions } from "./options.ts";
@@ -38,9 +38,7 @@ function readCaller(context: RequestContext, req: IncomingMessage): void {
     const given = headers["x-request-id"];
     if (isRequestId(given)) context.requestId = given;
   }
-  const { traceparent, tracestate } = headers;
-  if (typeof traceparent !== "string") return;
-  context.deferTrace(parseTraceparent, traceparent, typeof tracestate === "string" ? tracestate : undefined);
+  deferTraceHeaders(context, req);
 }
 
 function echo(id: string, res: ServerResponse): void {

@@ -1,4 +1,5 @@
 import type { Middleware } from "@svc/context";
+import { compose } from "@svc/plugin";
 import { sendJson } from "@svc/problem";
 import type { RecordedSpan } from "./recorded-span.ts";
 
@@ -15,9 +16,7 @@ interface Trace {
  */
 export function debugTraces(spans: () => readonly RecordedSpan[], guard: Middleware | undefined): Middleware {
   const show: Middleware = (req, res) => sendJson(req, res, 200, { traces: byTrace(spans()) });
-  if (guard === undefined) return show;
-  return (req, res, next) =>
-    guard(req, res, (error) => (error === undefined ? show(req, res, next) : next(error)));
+  return guard === undefined ? show : compose([guard, show]);
 }
 
 function byTrace(spans: readonly RecordedSpan[]): readonly Trace[] {

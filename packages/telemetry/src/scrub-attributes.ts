@@ -1,6 +1,7 @@
 import type { SpanAttributes } from "@svc/context";
 import type { ReadableSpan } from "@opentelemetry/sdk-trace";
 import { allowedAttributes } from "./attributes.ts";
+import { SERVER } from "./span-codes.ts";
 import type { SpanOfStatement } from "./sql/span-of-statement.ts";
 
 /** The attributes that may be recorded of a span that another package made. */
@@ -23,7 +24,6 @@ const RENAMED: Readonly<Record<string, string>> = {
   "http.status_code": "http.response.status_code",
   "net.peer.name": "server.address",
 };
-const SERVER = 1;
 /** One word, or a batch of it: an instrumentation may take the first part of a statement, which may contain a value. */
 const OPERATION = /^(?:batch )?\w{1,40}$/i;
 

@@ -2,12 +2,11 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Context, Span, Tracer } from "@opentelemetry/api";
 import {
   contextOf,
+  deferTraceHeaders,
   enterContext,
   type Middleware,
   onResponseEnd,
   openContext,
-  parseTraceparent,
-  type RequestContext,
 } from "@svc/context";
 import { responseError } from "@svc/problem";
 import { routeTemplateOf } from "@svc/route-template";
@@ -17,10 +16,9 @@ import { exceptionAttributes } from "./exception-event.ts";
 import type { Failures } from "./failures.ts";
 import type { OpenTelemetry } from "./packages.ts";
 import { runIn } from "./run-in-context.ts";
+import { ERROR, SERVER } from "./span-codes.ts";
 import { continueTrace, traceOf } from "./trace-parent.ts";
 
-const SERVER = 1;
-const ERROR = { code: 2 } as const;
 const SPAN: unique symbol = Symbol("@svc/telemetry/span") as never;
 
 interface TracedRequest extends IncomingMessage {
@@ -42,7 +40,7 @@ export function serverSpans(api: OpenTelemetry["api"], tracer: Tracer, failures:
     if (req[SPAN] !== undefined || isOpenServerSpan(outer)) return undefined;
     const context = openContext(req);
     // With an id, requestId() has read the caller's headers, or was told not to trust them.
-    if (context.requestId === "") readCaller(req, context);
+    if (context.requestId === "") deferTraceHeaders(context, req);
     const caller = context.trace;
     // A request is not inside a span in which its server was started.
     const outside = outer === undefined ? active : api.trace.deleteSpan(active);
@@ -86,12 +84,6 @@ export function serverSpans(api: OpenTelemetry["api"], tracer: Tracer, failures:
     const inside = context;
     enterContext(req, res, () => runIn(api, inside, next, failures));
   };
-}
-
-function readCaller({ headers }: IncomingMessage, context: RequestContext): void {
-  const { traceparent, tracestate } = headers;
-  if (typeof traceparent !== "string") return;
-  context.deferTrace(parseTraceparent, traceparent, typeof tracestate === "string" ? tracestate : undefined);
 }
 
 function isOpenServerSpan(span: Span | undefined): boolean {

@@ -1,6 +1,7 @@
 import type { Context, Span, Tracer } from "@opentelemetry/api";
 import {
   currentContext,
+  isSampled,
   type OpenSpan,
   type SpanAttributes,
   type SpanHook,
@@ -13,8 +14,9 @@ import { exceptionAttributes } from "./exception-event.ts";
 import type { Failures } from "./failures.ts";
 import type { OpenTelemetry } from "./packages.ts";
 import { runIn, suppressed } from "./run-in-context.ts";
+import { ERROR } from "./span-codes.ts";
 import type { StartedSpan, StatementSpans } from "./started-span.ts";
-import { continueTrace, isSampled, traceOf } from "./trace-parent.ts";
+import { continueTrace, traceOf } from "./trace-parent.ts";
 
 /** Starts spans that do not belong to an incoming request. */
 export interface Spans extends StatementSpans {
@@ -32,7 +34,6 @@ export interface SpansOptions {
 
 /** The span of an operation that is not traced. */
 export const NO_SPAN: OpenSpan = { set: () => undefined, trace: undefined };
-const ERROR = { code: 2 } as const;
 
 export function createSpans({ api, tracer, failures, onDropped }: SpansOptions): Spans {
   const kinds = { internal: 0, server: 1, client: 2, consumer: 4 } as const;
@@ -133,7 +134,9 @@ export function createSpans({ api, tracer, failures, onDropped }: SpansOptions):
 
   function isTracing(): boolean {
     const span = api.trace.getActiveSpan();
-    return span === undefined ? isSampled(currentContext()?.openTrace) : span.isRecording();
+    if (span !== undefined) return span.isRecording();
+    const trace = currentContext()?.openTrace;
+    return trace !== undefined && isSampled(trace);
   }
 
   /** Returns the context of the open and recorded span of the current request or job. */
@@ -143,7 +146,7 @@ export function createSpans({ api, tracer, failures, onDropped }: SpansOptions):
     if (span !== undefined) return span.isRecording() ? active : undefined;
     // Code that runs where the context of OpenTelemetry is lost, such as behind a body parser, still has its request.
     const trace = currentContext()?.openTrace;
-    return isSampled(trace) ? continueTrace(api, active, trace) : undefined;
+    return trace !== undefined && isSampled(trace) ? continueTrace(api, active, trace) : undefined;
   }
 
   return {

@@ -31,11 +31,6 @@ export function traceOf(
   };
 }
 
-/** Returns whether the span of a trace context is recorded. */
-export function isSampled(trace: TraceContext | undefined): trace is TraceContext {
-  return trace !== undefined && (flagsOf(trace.traceparent) & SAMPLED) !== 0;
-}
-
 function flagsOf(traceparent: string): number {
   return Number.parseInt(traceparent.slice(53), 16);
 }
