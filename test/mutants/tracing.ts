@@ -49,8 +49,8 @@ export const tracing: Mutants = {
   },
   "TRACE-8": {
     file: "packages/telemetry/src/sql/trace-queries.ts",
-    find: 'end(false, "db.rows_affected", () => rowCountOf(result))',
-    replace: 'end(false, "db.rows_affected", () => undefined)',
+    find: 'if (rowCount !== undefined) span.set({ "db.rows_affected": rowCount });',
+    replace: "",
   },
   "TRACE-12": {
     file: "packages/search-store/src/store.ts",

@@ -55,11 +55,13 @@ export function cutText(text: string, max: number = MAX_TEXT): string {
 }
 
 /** Returns whether all attributes of a span may be recorded as they are. */
-export function areAllowed(attributes: Readonly<Record<string, unknown>>): boolean {
+export function areAllowed(attributes: Readonly<Record<string, unknown>>): attributes is SpanAttributes {
   for (const name in attributes) {
     const value = attributes[name];
-    if (!names.has(name) || typeof value === "object") return false;
-    if (typeof value === "string" && value.length > MAX_TEXT) return false;
+    if (!names.has(name)) return false;
+    if (typeof value === "string") {
+      if (value.length > MAX_TEXT || !value.isWellFormed()) return false;
+    } else if (typeof value !== "boolean" && !Number.isFinite(value)) return false;
   }
   return true;
 }
@@ -74,9 +76,11 @@ export function allowedAttributes(
   attributes: Readonly<Record<string, unknown>>,
   onDropped: (count: number) => void,
 ): SpanAttributes {
+  if (areAllowed(attributes)) return attributes;
   const allowed: Record<string, string | number | boolean> = {};
   let dropped = 0;
-  for (const [name, value] of Object.entries(attributes)) {
+  for (const name in attributes) {
+    const value = attributes[name];
     if (!names.has(name)) dropped += 1;
     else if (typeof value === "string") allowed[name] = cutText(value);
     else if (typeof value === "boolean" || Number.isFinite(value)) allowed[name] = value as number | boolean;

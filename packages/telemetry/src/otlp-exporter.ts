@@ -52,7 +52,12 @@ export function otlpExporter({
   return {
     export(spans, done) {
       aborted = false;
-      runIn(api, suppressed(api, api.context.active()), () => exporter.export(spans, done), failures);
+      runIn(
+        api,
+        () => suppressed(api, api.context.active()),
+        () => exporter.export(spans, done),
+        failures,
+      );
     },
     abort() {
       aborted = true;

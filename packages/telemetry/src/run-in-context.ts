@@ -6,10 +6,15 @@ import type { OpenTelemetry } from "./packages.ts";
  * Calls a function once in a context of OpenTelemetry, or without it when the context manager fails. Returns and throws
  * only what the function does (TRACE-21).
  */
-export function runIn<T>(api: OpenTelemetry["api"], context: Context, run: () => T, failures: Failures): T {
+export function runIn<T>(
+  api: OpenTelemetry["api"],
+  context: () => Context,
+  run: () => T,
+  failures: Failures,
+): T {
   let settle = run;
   try {
-    api.context.with(context, () => {
+    api.context.with(context(), () => {
       try {
         const value = run();
         settle = () => value;

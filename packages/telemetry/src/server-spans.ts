@@ -82,7 +82,7 @@ export function serverSpans(api: OpenTelemetry["api"], tracer: Tracer, failures:
       return;
     }
     const inside = context;
-    enterContext(req, res, () => runIn(api, inside, next, failures));
+    enterContext(req, res, () => runIn(api, () => inside, next, failures));
   };
 }
 

@@ -49,39 +49,60 @@ export function createSpans({ api, tracer, failures, onDropped }: SpansOptions):
     try {
       const options = { kind: kinds[kind], attributes: allowedAttributes(attributes, onDropped) };
       const span = tracer.startSpan(cutText(String(name)), options, parent);
-      return started(span, inside(api.trace.setSpan(parent, span)), trace);
+      return new Started(span, () => inside(api.trace.setSpan(parent, span)), trace);
     } catch (error) {
       failures.report(error);
       return undefined;
     }
   }
 
-  function started(span: Span, context: Context, parent: TraceContext | undefined): StartedSpan {
-    let ended = false;
-    return {
-      trace: traceOf(span.spanContext(), parent),
-      set: (attributes) => quietly(() => span.setAttributes(allowedAttributes(attributes, onDropped))),
-      within: (run) => runIn(api, context, run, failures),
-      end(failed = false) {
-        if (ended) return;
-        ended = true;
-        quietly(() => {
-          if (failed) span.setStatus(ERROR);
-          span.end();
-        });
-      },
-      fail(error) {
-        quietly(() => span.addEvent("exception", exceptionAttributes(error)));
-        this.end(true);
-      },
+  // A class, because a getter in an object literal is created anew for each span.
+  class Started implements StartedSpan {
+    readonly #span: Span;
+    readonly #context: () => Context;
+    readonly #parent: TraceContext | undefined;
+    #ended = false;
+
+    constructor(span: Span, context: () => Context, parent: TraceContext | undefined) {
+      this.#span = span;
+      this.#context = context;
+      this.#parent = parent;
+    }
+
+    get trace(): TraceContext | undefined {
+      return quietly(() => traceOf(this.#span.spanContext(), this.#parent));
+    }
+
+    // Callers may pass it on without its span.
+    readonly set = (attributes: SpanAttributes): void => {
+      if (!this.#ended) quietly(() => this.#span.setAttributes(allowedAttributes(attributes, onDropped)));
     };
+
+    within<T>(run: () => T): T {
+      return runIn(api, this.#context, run, failures);
+    }
+
+    end(failed = false): void {
+      if (this.#ended) return;
+      this.#ended = true;
+      quietly(() => {
+        if (failed) this.#span.setStatus(ERROR);
+        this.#span.end();
+      });
+    }
+
+    fail(error: unknown): void {
+      quietly(() => this.#span.addEvent("exception", exceptionAttributes(error)));
+      this.end(true);
+    }
   }
 
-  function quietly(act: () => unknown): void {
+  function quietly<T>(act: () => T): T | undefined {
     try {
-      act();
+      return act();
     } catch (error) {
       failures.report(error);
+      return undefined;
     }
   }
 

@@ -1,8 +1,6 @@
 import { rejection, until } from "@svc/test-support";
 import { expect } from "chai";
 import pg from "pg";
-import type { StatementSpans } from "../src/started-span.ts";
-import { recordedSpans } from "./support/recorded-spans.ts";
 import { createTracing, tracedPools } from "./support/traced-pools.ts";
 
 const SECRET = "a secret";
@@ -190,32 +188,6 @@ describe("traceQueries() with faults", function () {
     expect(stack).to.contain("theCaller");
   });
 
-  const methods = ["startClient", "bind", "set", "within", "within after the call", "end"] as const;
-  for (const method of methods) {
-    it(`TRACE-21 runs statements once when ${method} throws`, async () => {
-      const { pool, failures } = traced({ spans: faultySpans(method) });
-      const client = await pool.connect();
-      await client.query("create temp table counted (n int)");
-      await client.query("insert into counted values (1)");
-      await new Promise((resolve) => client.query("insert into counted values ($1)", [2], resolve));
-      const error = await rejection(client.query("select 1 / 0"));
-      const { rows } = await client.query("select count(*)::int as n from counted");
-      client.release();
-      expect(error).to.include({ code: "22012" });
-      expect(rows).to.deep.equal([{ n: 2 }]);
-      expect(failures).to.have.length.greaterThan(0);
-    });
-  }
-
-  it("TRACE-21 runs statements when the report of a failure throws", async () => {
-    const spans = faultySpans("startClient");
-    const logFailure = (): never => {
-      throw new Error("the logger is broken");
-    };
-    const { pool } = traced({ spans, logFailure });
-    expect((await pool.query("select 1 as one")).rows).to.deep.equal([{ one: 1 }]);
-  });
-
   it("TRACE-21 lends a connection that cannot be traced", async () => {
     const { pool, spans, failures } = traced();
     pool.once("connect", (client) => Object.defineProperty(client, "query", { value: client.query }));
@@ -223,27 +195,4 @@ describe("traceQueries() with faults", function () {
     expect(failures).to.have.length(1);
     expect(spans.all).to.deep.equal([]);
   });
-
-  function faultySpans(method: (typeof methods)[number]): StatementSpans {
-    const fail = (): never => {
-      throw new Error(`${method} failed`);
-    };
-    const spans = recordedSpans();
-    return {
-      startClient(name, attributes) {
-        if (method === "startClient") fail();
-        const span = spans.startClient(name, attributes);
-        if (span === undefined || method === "startClient" || method === "bind") return span;
-        if (method !== "within after the call") return { ...span, [method]: fail };
-        return {
-          ...span,
-          within(run) {
-            span.within(run);
-            return fail();
-          },
-        };
-      },
-      bind: method === "bind" ? fail : (callback) => spans.bind(callback),
-    };
-  }
 });

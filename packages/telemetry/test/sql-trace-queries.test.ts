@@ -179,29 +179,47 @@ describe("traceQueries()", function () {
     expect(spans.all).to.deep.equal([]);
   });
 
-  it("runs the method inside the span, and a callback in the caller's context", async () => {
-    const { pool, spans } = traced();
-    const client = await pool.connect();
-    const contexts: unknown[] = [];
-    const { connection } = client as unknown as { readonly connection: { query: (text: string) => void } };
-    const { query } = connection;
-    connection.query = (sent) => {
-      contexts.push(spans.active());
-      query.call(connection, sent);
-    };
-    await spans.inside("request", () =>
-      withCallback((...args) => {
-        const callback = args.pop() as (error: unknown) => void;
-        callOf(client)(...args, (error: unknown) => {
-          contexts.push(spans.active());
-          callback(error);
-        });
-      }, "select 1"),
-    );
-    client.release();
-    expect(contexts).to.deep.equal(["SELECT", "request"]);
-    expect(spans.all[0]?.parent).to.equal("request");
+  const wrapped = ({ query: __original }: { query: Call }): { query: Call } => ({
+    query: Object.assign(
+      function (this: unknown, ...args: unknown[]) {
+        return __original.apply(this, args);
+      },
+      { __original },
+    ),
   });
+  const wrappers: Readonly<Record<string, (client: { query: Call }) => void>> = {
+    "no wrapper": () => undefined,
+    "a wrapper of the client": (client) => Object.assign(client, wrapped(client)),
+    "an instrumentation of the class": (client) =>
+      Object.setPrototypeOf(client, Object.setPrototypeOf(wrapped(client), Object.getPrototypeOf(client))),
+  };
+  for (const [name, wrap] of Object.entries(wrappers)) {
+    const expected = name === "no wrapper" ? "request" : "SELECT";
+    it(`with ${name}, runs the method in the context ${expected}, and a callback in the caller's`, async () => {
+      const { pool, spans } = traced();
+      pool.once("connect", (client) => wrap(client as unknown as { query: Call }));
+      const client = await pool.connect();
+      const contexts: unknown[] = [];
+      const { connection } = client as unknown as { readonly connection: { query: (text: string) => void } };
+      const { query } = connection;
+      connection.query = (sent) => {
+        contexts.push(spans.active());
+        query.call(connection, sent);
+      };
+      await spans.inside("request", () =>
+        withCallback((...args) => {
+          const callback = args.pop() as (error: unknown) => void;
+          callOf(client)(...args, (error: unknown) => {
+            contexts.push(spans.active());
+            callback(error);
+          });
+        }, "select 1"),
+      );
+      client.release();
+      expect(contexts).to.deep.equal([expected, "request"]);
+      expect(spans.all[0]?.parent).to.equal("request");
+    });
+  }
 
   it("starts the span of a waiting statement in its own request", async () => {
     const { pool, spans } = traced();

@@ -22,12 +22,6 @@ interface Submittable {
   handleReadyForQuery: Method;
 }
 
-/** Ends the span of one statement; only the first call has an effect. */
-interface SpanEnd {
-  readonly succeeded: (result?: unknown) => void;
-  readonly failed: (error: unknown) => void;
-}
-
 /**
  * Returns a function that traces all statements on a `pg` pool (TRACE-8). A connection that is in use is traced once it
  * is acquired again. Statements, results and errors are unchanged, and the tracing never makes a statement fail
@@ -38,18 +32,14 @@ export function createQueryTracer(options: QueryTracerOptions): (target: TracedP
   const spanOfStatement = createSpanOfStatement(options.recordStatement);
   const pools = new WeakSet<PgPool>();
   const clients = new WeakSet<PgClient>();
-  const unfinished = new WeakMap<PgClient, Set<SpanEnd>>();
+  const unfinished = new WeakMap<PgClient, Set<StartedSpan>>();
 
   /** Runs code of the tracing. */
   function attempt<T>(work: () => T): T | undefined {
     try {
       return work();
     } catch (error) {
-      try {
-        logFailure(error);
-      } catch {
-        // Ignore: no other logger is available to report this.
-      }
+      logFailure(error);
       return undefined;
     }
   }
@@ -57,39 +47,45 @@ export function createQueryTracer(options: QueryTracerOptions): (target: TracedP
   function traceClient(client: PgClient): void {
     if (clients.has(client)) return;
     clients.add(client);
+    const isWrapped = Object.hasOwn(client, "query");
     // A method of another wrapper may accept only SQL text.
-    if (!Object.hasOwn(client, "query")) takesPlanned(client as never, client);
-    const value = tracedQuery(client.query);
+    if (!isWrapped) takesPlanned(client as never, client);
+    // An instrumentation leaves the driver's method in this property.
+    const value = tracedQuery(client.query, isWrapped || "__original" in client.query);
     Object.defineProperty(client, "query", { value, writable: true, configurable: true });
   }
 
-  function tracedQuery(query: Method): Method {
+  /**
+   * @param isWrapped whether the method belongs to another wrapper, which must not make a second span. The driver itself
+   * needs no context; to enter one for each statement adds a tenth to the cost of its span.
+   */
+  function tracedQuery(query: Method, isWrapped: boolean): Method {
     return function (this: unknown, ...args) {
       const client = this as PgClient;
       const span = attempt(() => startSpan(client, args[0]));
       if (span === undefined) return query.apply(client, args);
-      const end = endOf(span);
-      const watched = attempt(() => watch(client, args, end));
+      const watched = attempt(() => watch(client, args, span));
+      const send = (): unknown => query.apply(client, watched ?? args);
       let result: unknown;
       try {
-        result = callWithin(span, () => query.apply(client, watched ?? args));
+        result = isWrapped ? span.within(send) : send();
       } catch (error) {
-        end.failed(error);
+        failed(span, error);
         throw error;
       }
       if (watched !== undefined) return result;
       if (!isThenable(result)) {
-        end.succeeded();
+        span.end();
         return result;
       }
       // Return the derived promise: a listener on the original one would hide an unhandled rejection.
       return result.then(
         (value: unknown) => {
-          end.succeeded(value);
+          succeeded(span, value);
           return value;
         },
         (error: unknown) => {
-          end.failed(error);
+          failed(span, error);
           throw error;
         },
       );
@@ -103,32 +99,16 @@ export function createQueryTracer(options: QueryTracerOptions): (target: TracedP
     return spans.startClient(name, named);
   }
 
-  /** Calls a function once, inside the span if that is possible. */
-  function callWithin(span: StartedSpan, call: () => unknown): unknown {
-    let outcome: (() => unknown) | undefined;
-    const once = (): void => {
-      outcome ??= outcomeOf(call);
-    };
-    attempt(() => span.within(once));
-    once();
-    return outcome?.();
+  function succeeded(span: StartedSpan, result: unknown): void {
+    const rowCount = attempt(() => rowCountOf(result));
+    if (rowCount !== undefined) span.set({ "db.rows_affected": rowCount });
+    span.end();
   }
 
-  function endOf(span: StartedSpan): SpanEnd {
-    let ended = false;
-    const end = (failed: boolean, name: string, value: () => string | number | undefined): void => {
-      if (ended) return;
-      ended = true;
-      attempt(() => {
-        const known = value();
-        if (known !== undefined) span.set({ [name]: known });
-      });
-      attempt(() => span.end(failed));
-    };
-    return {
-      succeeded: (result) => end(false, "db.rows_affected", () => rowCountOf(result)),
-      failed: (error) => end(true, "error.type", () => sqlStateOf(error) ?? safeErrorText(error)),
-    };
+  function failed(span: StartedSpan, error: unknown): void {
+    const type = attempt(() => sqlStateOf(error) ?? safeErrorText(error));
+    if (type !== undefined) span.set({ "error.type": type });
+    span.end(true);
   }
 
   function bind(callback: Method): Method {
@@ -136,11 +116,11 @@ export function createQueryTracer(options: QueryTracerOptions): (target: TracedP
   }
 
   /** Returns arguments with which the end of the statement is observed; undefined for a statement with a promise. */
-  function watch(client: PgClient, args: readonly unknown[], end: SpanEnd): unknown[] | undefined {
+  function watch(client: PgClient, args: readonly unknown[], span: StartedSpan): unknown[] | undefined {
     const [statement, second, third] = args;
     const { submit, callback: own } = Object(statement) as Partial<Record<"submit" | "callback", unknown>>;
     if (typeof submit === "function") {
-      watchSubmittable(client, statement as Submittable, end);
+      watchSubmittable(client, statement as Submittable, span);
       return args.map((each) => (typeof each === "function" ? bind(each as Method) : each));
     }
     // The driver prefers the third argument to the second, and both to the member.
@@ -151,37 +131,36 @@ export function createQueryTracer(options: QueryTracerOptions): (target: TracedP
     const sent = [...args];
     sent[at] = function (this: unknown, ...outcome: unknown[]) {
       const [error, result] = outcome;
-      if (error) end.failed(error);
-      else end.succeeded(result);
+      if (error) failed(span, error);
+      else succeeded(span, result);
       return bound.apply(this, outcome);
     };
     return sent;
   }
 
-  function watchSubmittable(client: PgClient, statement: Submittable, end: SpanEnd): void {
-    const ends = unfinished.get(client) ?? new Set();
-    unfinished.set(client, ends.add(end));
+  function watchSubmittable(client: PgClient, statement: Submittable, span: StartedSpan): void {
+    const open = unfinished.get(client) ?? new Set();
     const { handleError, handleReadyForQuery } = statement;
     // The driver calls one of these methods when the statement ends, also for a connection that is lost.
     statement.handleError = function (...args) {
-      ends.delete(end);
-      end.failed(args[0]);
+      if (open.delete(span)) failed(span, args[0]);
       return handleError.apply(this, args);
     };
     statement.handleReadyForQuery = function (...args) {
       try {
         return handleReadyForQuery.apply(this, args);
       } finally {
-        ends.delete(end);
-        end.succeeded();
+        if (open.delete(span)) span.end();
       }
     };
+    unfinished.set(client, open.add(span));
   }
 
   /** Ends the spans of cursors that were not closed. */
   function onReturned(client: PgClient): void {
-    for (const end of unfinished.get(client) ?? []) end.succeeded();
-    unfinished.delete(client);
+    const open = unfinished.get(client);
+    for (const span of open ?? []) span.end();
+    open?.clear();
   }
 
   return function traceQueries(target) {
@@ -195,17 +174,6 @@ export function createQueryTracer(options: QueryTracerOptions): (target: TracedP
     pool.on("release", (_error, client) => onReturned(client));
     pool.on("remove", onReturned);
   };
-}
-
-function outcomeOf(call: () => unknown): () => unknown {
-  try {
-    const result = call();
-    return () => result;
-  } catch (error) {
-    return () => {
-      throw error;
-    };
-  }
 }
 
 function rowCountOf(result: unknown): number | undefined {
