@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { activeSpanTrace } from "./active-span.ts";
 import type { Logger, Principal, TraceContext } from "./types.ts";
 
@@ -23,6 +23,7 @@ export interface ContextFields {
 export type TraceReader = (traceparent: string, tracestate: string | undefined) => TraceContext | undefined;
 
 const NONE: readonly TraceContext[] = [];
+const BEARER = /^Bearer [\w.~+/-]+=*$/i;
 
 /**
  * Holds what is known about one request or job. Each package writes only its own field. All fields exist from the
@@ -44,13 +45,18 @@ export class RequestContext {
    * code that runs where that span is lost.
    */
   enteredTrace: TraceContext | undefined;
+  /** When the response is due, in milliseconds of `performance.now()`; calls to other services end earlier. */
+  deadline: number | undefined;
+  // Private, so that the request and its secrets do not appear where a context is printed.
+  readonly #request: { readonly headers: IncomingHttpHeaders } | undefined;
   #openTraces: readonly TraceContext[];
   #trace: TraceContext | undefined;
   #readTrace: TraceReader | undefined;
   #traceparent: string | undefined;
   #tracestate: string | undefined;
 
-  constructor(fields?: ContextFields) {
+  /** @param request the request that the context belongs to */
+  constructor(fields?: ContextFields, request?: { readonly headers: IncomingHttpHeaders }) {
     this.requestId = fields?.requestId ?? "";
     this.principal = fields?.principal;
     this.tenantId = fields?.tenantId;
@@ -58,6 +64,8 @@ export class RequestContext {
     this.log = fields?.log;
     this.startedAt = performance.now();
     this.enteredTrace = undefined;
+    this.deadline = undefined;
+    this.#request = request;
     this.#openTraces = NONE;
     this.#trace = fields?.trace;
     this.#readTrace = undefined;
@@ -71,6 +79,15 @@ export class RequestContext {
    */
   get trace(): TraceContext | undefined {
     return this.openTrace ?? this.#callersTrace();
+  }
+
+  /**
+   * The caller's `Authorization` header, if it contains a bearer token, for a client that may forward it (HTTP-3). The
+   * token is not verified.
+   */
+  get bearer(): string | undefined {
+    const given = this.#request?.headers.authorization;
+    return given !== undefined && BEARER.test(given) ? given : undefined;
   }
 
   /** Replaces the caller's trace context. */
@@ -146,7 +163,7 @@ export function contextOf(req: IncomingMessage): RequestContext | undefined {
 /** Returns a request's context, and creates it if there is none. Used by packages that write a field of it. */
 export function openContext(req: IncomingMessage): RequestContext {
   const holder = req as WithContext;
-  return (holder[ON_REQUEST] ??= new RequestContext());
+  return (holder[ON_REQUEST] ??= new RequestContext(undefined, req));
 }
 
 /**

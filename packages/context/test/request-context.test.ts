@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { request, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
+import { inspect } from "node:util";
 import {
   contextOf,
   currentContext,
@@ -192,7 +193,7 @@ describe("RequestContext", () => {
     const before = performance.now();
     const context = new RequestContext();
     expect(Object.keys(context)).to.eql(
-      "requestId principal tenantId tenantClaimed log startedAt enteredTrace".split(" "),
+      "requestId principal tenantId tenantClaimed log startedAt enteredTrace deadline".split(" "),
     );
     expect(context.trace).to.equal(undefined);
     expect(context.requestId).to.equal("");
@@ -256,5 +257,39 @@ describe("two installed copies", () => {
     });
     expect(await (await fetch(server.url)).text()).to.equal("trueshared");
     expect(entries).to.equal(1);
+  });
+});
+
+describe("the bearer token of a context", () => {
+  const bearerOf = (authorization: string | undefined) =>
+    new RequestContext({}, { headers: authorization === undefined ? {} : { authorization } }).bearer;
+
+  it("HTTP-3 is the caller's Authorization header, if it has one token", () => {
+    for (const header of ["Bearer abc", "bearer a.b-c_d~e+f/g==", "BEARER x"])
+      expect(bearerOf(header)).to.equal(header);
+    for (const header of [
+      "Basic YTpi",
+      "Bearer",
+      "Bearer ",
+      "Bearer a b",
+      "Bearer a,b",
+      "xBearer a",
+      "Bearer a\n",
+      undefined,
+    ])
+      expect(bearerOf(header)).to.equal(undefined);
+  });
+
+  it("is undefined in a job, and never printed", () => {
+    expect(new RequestContext().bearer).to.equal(undefined);
+    const context = new RequestContext({}, { headers: { authorization: "Bearer secret" } });
+    expect(inspect(context, { depth: 9, showHidden: true }) + JSON.stringify(context)).to.not.contain(
+      "secret",
+    );
+  });
+
+  it("is that of the request whose context was opened", () => {
+    const req = { headers: { authorization: "Bearer abc" } } as IncomingMessage;
+    expect(openContext(req).bearer).to.equal("Bearer abc");
   });
 });

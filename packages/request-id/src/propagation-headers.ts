@@ -1,4 +1,10 @@
-import { currentContext, currentTrace, hasOpenTelemetry, type RequestContext } from "@svc/context";
+import {
+  currentContext,
+  currentTrace,
+  hasOpenTelemetry,
+  type RequestContext,
+  type TraceContext,
+} from "@svc/context";
 import { keepOneTraceparent } from "./one-traceparent.ts";
 
 /**
@@ -9,14 +15,15 @@ import { keepOneTraceparent } from "./one-traceparent.ts";
  * If OpenTelemetry instruments `fetch`, its `traceparent` replaces this one in the request.
  *
  * @param context default: the current context; pass `contextOf(req)` where the current context may be lost
+ * @param trace the trace of the call's own span. Default: `currentTrace(context)`
  * @returns a new plain object
  */
 export function propagationHeaders(
   context: RequestContext | undefined = currentContext(),
+  trace: TraceContext | undefined = currentTrace(context),
 ): Record<string, string> {
   const headers: Record<string, string> = {};
   if (context !== undefined && context.requestId !== "") headers["X-Request-ID"] = context.requestId;
-  const trace = currentTrace(context);
   if (trace === undefined) return headers;
   headers["traceparent"] = trace.traceparent;
   if (trace.tracestate !== undefined) headers["tracestate"] = trace.tracestate;
