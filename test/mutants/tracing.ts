@@ -95,8 +95,8 @@ export const tracing: Mutants = {
   },
   "TRACE-21": {
     file: "packages/telemetry/src/spans.ts",
-    find: "      act();\n    } catch (error) {\n      failures.report(error);",
-    replace: "      act();\n    } catch (error) {\n      throw error;",
+    find: "      return act();\n    } catch (error) {\n      failures.report(error);",
+    replace: "      return act();\n    } catch (error) {\n      throw error;",
   },
   "TRACE-22": {
     file: "packages/telemetry/src/server-spans.ts",
