@@ -8,7 +8,7 @@ import { notFound, problemHandler } from "@svc/problem";
 import type { Express } from "express";
 import { hasRoute, layerCount } from "./claimed-paths.ts";
 import { configure, unusedCode } from "./configure.ts";
-import { edgeLayers } from "./edge.ts";
+import { edgeLayers, ownLimitsOf } from "./edge.ts";
 import { frameworkRoutes } from "./framework-routes.ts";
 import { createHttpServer } from "./http-server.ts";
 import { trackRequests } from "./in-flight.ts";
@@ -22,6 +22,7 @@ import type { ServiceOptions } from "./service-options.ts";
 import { handleSignals } from "./signals.ts";
 import { createStopHooks, type StopHooks } from "./stop-hooks.ts";
 import { tune } from "./tune.ts";
+import { acceptUpgrades } from "./upgrades.ts";
 import { createWork } from "./work/work.ts";
 
 // Loaded by require(), so that the hooks of instrumentations see it in every way of starting: those that `--require` installs
@@ -98,6 +99,7 @@ async function assemble(
       env: settings.env,
       profile: resolved.profile,
       role: resolved.work.role,
+      origins: originsOf(settings.port),
       behindProxies: settings.trustedProxies.length > 0,
     },
     logger: log,
@@ -138,11 +140,16 @@ async function assemble(
   if (!serves || resolved.middleware.length === 0) app.use(compose([...edge, ...front]));
   else app.use(compose(edge), ...resolved.middleware, compose(front));
 
+  const hasOwnLimits = ownLimitsOf(layered);
   const inFlight = trackRequests(app, {
     requestTimeoutMs: settings.requestTimeoutSeconds * 1000,
     maxBodyBytes: settings.maxBodyBytes,
+    receiveTimeoutMs: hasOwnLimits && settings.receiveTimeoutSeconds * 1000,
+    hasOwnLimits,
   });
-  const server = createHttpServer(inFlight, settings, log, classes);
+  const limits = hasOwnLimits === undefined ? settings : { ...settings, receiveTimeoutSeconds: 0 };
+  const server = createHttpServer(inFlight, limits, log, classes);
+  if (hasOwnLimits !== undefined) acceptUpgrades(server, inFlight.listener);
   if (settings.maxConnections !== undefined) server.maxConnections = settings.maxConnections;
   const work = createWork(
     plugins.work,
@@ -201,6 +208,10 @@ async function assemble(
     Object.getOwnPropertyDescriptors(bare),
   ) as unknown as Service;
   return { service, framework };
+}
+
+function originsOf(port: number): readonly string[] {
+  return port === 0 ? [] : ["127.0.0.1", "localhost", "[::1]"].map((host) => `http://${host}:${port}`);
 }
 
 // Existing layers would respond before the request id, the limits and the security headers apply.

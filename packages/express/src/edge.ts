@@ -24,13 +24,24 @@ export function edgeLayers(
     settings.trustedHosts.length > 0
       ? trustedHosts(settings.trustedHosts, calledByAddress(plugins))
       : undefined,
-    bodyLimit({ maxBytes: maxBodyBytes }),
+    unless(ownLimitsOf(plugins), bodyLimit({ maxBytes: maxBodyBytes })),
     ...of("identity"),
     ...of("admission"),
     jsonBody({ maxBytes: maxBodyBytes, otherTypes: "refuse" }),
     ...of("behindBody"),
   ];
   return layers.filter((layer) => layer !== undefined);
+}
+
+/** Returns whether a request has limits of its own in one of the plugins; undefined if no plugin has such requests. */
+export function ownLimitsOf(plugins: readonly PluginParts[]): PluginParts["hasOwnLimits"] {
+  const all = plugins.flatMap((each) => each.hasOwnLimits ?? []);
+  return all.length === 0 ? undefined : (req) => all.some((hasOwnLimits) => hasOwnLimits(req));
+}
+
+function unless(exempt: PluginParts["hasOwnLimits"], layer: Middleware): Middleware {
+  if (exempt === undefined) return layer;
+  return (req, res, next) => (exempt(req) ? next() : layer(req, res, next));
 }
 
 function calledByAddress(plugins: readonly PluginParts[]): ReadonlySet<string> {

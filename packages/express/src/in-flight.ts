@@ -20,6 +20,10 @@ export interface TrackOptions {
   readonly requestTimeoutMs: number;
   /** Maximum number of bytes of a body that are read after the response was sent. */
   readonly maxBodyBytes: number;
+  /** Time limit for receiving a whole request. Default: none, because the server itself has one. */
+  readonly receiveTimeoutMs?: number | undefined;
+  /** Returns whether a request has limits of its own, so that those of time do not apply. Default: none has. */
+  readonly hasOwnLimits?: ((req: IncomingMessage) => boolean) | undefined;
 }
 
 // The responses form a linked list, because adding to and deleting from a set would double the cost of tracking a
@@ -30,8 +34,10 @@ interface Entry {
   readonly res: ServerResponse;
   before: Entry | undefined;
   after: Entry | undefined;
-  /** False after the sweep has ended the request or passed it over. */
+  /** False after the sweep has ended the request or passed it over, and for a request with limits of its own. */
   waits: boolean;
+  /** False for a request with limits of its own. */
+  readonly isLimited: boolean;
 }
 
 interface WithEntry extends ServerResponse {
@@ -45,7 +51,7 @@ interface WithEntry extends ServerResponse {
  */
 export function trackRequests(
   listener: RequestListener,
-  { requestTimeoutMs, maxBodyBytes }: TrackOptions,
+  { requestTimeoutMs, maxBodyBytes, receiveTimeoutMs = 0, hasOwnLimits }: TrackOptions,
 ): InFlight {
   // Requests in order of arrival, so that the sweep can stop at the first request that is still within its time limit.
   let first: Entry | undefined;
@@ -53,11 +59,14 @@ export function trackRequests(
   let size = 0;
   let closing = false;
   let sweeper: NodeJS.Timeout | undefined;
+  let receiver: NodeJS.Timeout | undefined;
 
   // Use a single listener, because with two Node would copy the list of listeners for every request.
   function track(req: IncomingMessage, res: ServerResponse & { req: IncomingMessage }): void {
-    openContext(req);
-    const entry: Entry = { res, before: last, after: undefined, waits: true };
+    const context = openContext(req);
+    const isLimited = hasOwnLimits?.(req) !== true;
+    if (requestTimeoutMs > 0 && isLimited) context.deadline = context.startedAt + requestTimeoutMs;
+    const entry: Entry = { res, before: last, after: undefined, waits: isLimited, isLimited };
     if (last === undefined) first = entry;
     else last.after = entry;
     last = entry;
@@ -103,6 +112,25 @@ export function trackRequests(
     }
   }
 
+  /** Ends requests whose body has not arrived in time. */
+  function sweepIncomplete(): void {
+    const now = performance.now();
+    let next: Entry | undefined;
+    for (let entry = first; entry !== undefined; entry = next) {
+      next = entry.after;
+      const { res, isLimited } = entry;
+      if (now - (contextOf(res.req)?.startedAt ?? now) < receiveTimeoutMs) return;
+      if (!isLimited || res.req.complete) continue;
+      if (res.headersSent || res.destroyed) res.req.socket.destroy();
+      else cutOff(res);
+    }
+  }
+
+  // Node ends slow requests itself, but cannot exempt any.
+  if (receiveTimeoutMs > 0) {
+    receiver = setInterval(sweepIncomplete, Math.min(500, Math.max(10, receiveTimeoutMs / 4)));
+    receiver.unref();
+  }
   if (requestTimeoutMs > 0) {
     sweeper = setInterval(sweep, Math.min(1000, Math.max(10, requestTimeoutMs / 4)));
     sweeper.unref();
@@ -127,6 +155,7 @@ export function trackRequests(
     },
     stop() {
       clearInterval(sweeper);
+      clearInterval(receiver);
     },
   };
 }

@@ -1,3 +1,4 @@
+export { setUpgrade, type Upgrade, upgradeOf } from "./upgrade.ts";
 export { compose } from "./compose.ts";
 export { definePlugin, type PluginDraft } from "./define-plugin.ts";
 export { joinPlugins, type JoinedPlugin, type Together } from "./join-plugins.ts";

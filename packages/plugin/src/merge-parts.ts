@@ -20,6 +20,7 @@ export function mergeParts(one: PluginParts, other: PluginParts): PluginParts {
     edge: layer("edge"),
     identity: layer("identity"),
     admission: layer("admission"),
+    hasOwnLimits: either(one.hasOwnLimits, other.hasOwnLimits),
     behindBody: layer("behindBody"),
     page: layer("page"),
     routes: list(one.routes, other.routes),
@@ -35,6 +36,14 @@ export function mergeParts(one: PluginParts, other: PluginParts): PluginParts {
 
 function inTurn(first: Middleware | undefined, second: Middleware | undefined): Middleware | undefined {
   return first === undefined || second === undefined ? (first ?? second) : compose([first, second]);
+}
+
+function either(
+  first: PluginParts["hasOwnLimits"],
+  second: PluginParts["hasOwnLimits"],
+): PluginParts["hasOwnLimits"] {
+  if (first === undefined || second === undefined) return first ?? second;
+  return (req) => first(req) || second(req);
 }
 
 function infoOf(first: PluginParts["info"], second: PluginParts["info"]): PluginParts["info"] {

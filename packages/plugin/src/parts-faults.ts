@@ -62,6 +62,7 @@ const slots: { readonly [N in keyof PluginParts]-?: OptionalKind<unknown, undefi
   edge: middleware,
   identity: middleware,
   admission: middleware,
+  hasOwnLimits: middleware,
   behindBody: middleware,
   page: middleware,
   routes: optional(listOf(route)),

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from "node:http";
 import type { Middleware, ReadinessCheck } from "@svc/context";
 
 /**
@@ -55,6 +56,11 @@ export interface PluginParts<Parts extends object = object> {
   readonly identity?: Middleware | undefined;
   /** Runs after identity and before body parsing, for example for a rate limit or a gateway. */
   readonly admission?: Middleware | undefined;
+  /**
+   * Returns whether `admission` handles a request with its own limits, as a gateway does: the service's limits of body size
+   * and time do not apply to it. Called once per request, before every middleware. Default: no such requests.
+   */
+  readonly hasOwnLimits?: ((req: IncomingMessage) => boolean) | undefined;
   /** Runs after body parsing, for plugin routes that need the body. */
   readonly behindBody?: Middleware | undefined;
   /** Runs after the application's `middleware`, before its routes. */

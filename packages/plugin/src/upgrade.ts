@@ -1,0 +1,28 @@
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+
+/** The connection of a request that asks for another protocol, such as a WebSocket. */
+export interface Upgrade {
+  readonly socket: Duplex;
+  /** The first bytes of the new protocol, which arrived together with the request. */
+  readonly head: Buffer;
+}
+
+const UPGRADE: unique symbol = Symbol.for("@svc/plugin/upgrade") as never;
+
+interface WithUpgrade extends IncomingMessage {
+  [UPGRADE]?: Upgrade | undefined;
+}
+
+/** Stores the connection of a request that asks for another protocol; the server calls it. */
+export function setUpgrade(req: IncomingMessage, upgrade: Upgrade): void {
+  (req as WithUpgrade)[UPGRADE] = upgrade;
+}
+
+/**
+ * Returns the connection of a request that asks for another protocol, for a middleware that takes it over; undefined for
+ * all other requests. Without such a middleware the request is handled as if it had not asked.
+ */
+export function upgradeOf(req: IncomingMessage): Upgrade | undefined {
+  return (req as WithUpgrade)[UPGRADE];
+}
