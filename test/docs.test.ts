@@ -266,7 +266,9 @@ function expanded(name: string): string[] {
 /** Returns only the required settings of a configuration. */
 function pluginsOf(toml: string): string {
   const needed =
-    '[plugin.cache]\nurl = "${REDIS_URL}"\n[plugin.auth]\njwks_url = "${KEY_SET_URL}"\n[plugin.tenancy]\nbase_domain = "example.com"\n';
+    '[plugin.cache]\nurl = "${REDIS_URL}"\n[plugin.auth]\njwks_url = "${KEY_SET_URL}"\n[plugin.tenancy]\nbase_domain = "example.com"\n' +
+    '[plugin.http.upstreams.billing]\nbase_url = "http://127.0.0.1:8010"\n' +
+    '[plugin.gateway.routes.api]\nprefix = "/api"\ntargets = ["http://127.0.0.1:8010"]\n';
   return `[plugins]\n${/^enabled = .*$/m.exec(toml)?.[0]}\n[plugin.database]\nurl = "\${DATABASE_URL}"\n${needed}`;
 }
 

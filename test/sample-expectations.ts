@@ -214,6 +214,12 @@ const migrate: readonly Expectation[] = [
     },
   },
   {
+    shows: "HTTP-1 call a service with createClient() instead of axios",
+    async check(sample) {
+      await problem(await get(sample, "/invoices"), 503, "the service 'billing' is not answering");
+    },
+  },
+  {
     shows: "RDY-1 replace the health check and the shutdown of terminus",
     async check(sample) {
       const { status, checks } = (await (await get(sample, "/healthz")).json()) as Report;

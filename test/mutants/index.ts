@@ -1,3 +1,4 @@
+import { calls } from "./calls.ts";
 import { data } from "./data.ts";
 import { edge } from "./edge.ts";
 import { identity } from "./identity.ts";
@@ -8,4 +9,13 @@ import { tracing } from "./tracing.ts";
 import { work } from "./work.ts";
 
 /** The mutants of every done rule, or the reason why a rule has none. */
-export const mutants: Mutants = { ...setup, ...edge, ...identity, ...sessions, ...tracing, ...work, ...data };
+export const mutants: Mutants = {
+  ...setup,
+  ...edge,
+  ...identity,
+  ...sessions,
+  ...tracing,
+  ...calls,
+  ...work,
+  ...data,
+};

@@ -1,0 +1,221 @@
+import { contextOf, type OpenSpan, onResponseEnd, runWithContext, type Logger } from "@svc/context";
+import { badRequest, type ProblemError } from "@svc/problem";
+import { errorFields } from "@svc/resilience";
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import type { Dispatcher } from "undici";
+import { failureKind, failureProblem, notAnswering, tooLarge } from "./failures.ts";
+import { type BodyListener, hasBody, RequestBody } from "./request-body.ts";
+import { requestHeaders } from "./request-headers.ts";
+import { copyHeaders } from "./response-headers.ts";
+import type { Route } from "./routes.ts";
+import type { Target, TargetCall } from "./targets.ts";
+
+const EXCHANGE = Symbol("gateway exchange");
+
+interface WithExchange extends ServerResponse {
+  [EXCHANGE]?: Exchange;
+}
+
+/** What an exchange needs to know about its request. */
+export interface Forwarding {
+  readonly route: Route;
+  /** The request target for the service. */
+  readonly path: string;
+  /** Whether the peer of the socket may set `X-Forwarded-*`. */
+  readonly isTrusted: boolean;
+  readonly logger: Logger | undefined;
+}
+
+/** undici receives it as the reason of an abort; nothing shows it. */
+const ABORTED = new Error("the gateway has ended the request");
+
+/**
+ * Passes one request on to a target, and its response back: bytes in both directions as fast as both sides accept them, and
+ * the end of either side to the other.
+ */
+export class Exchange implements Dispatcher.DispatchHandler, BodyListener {
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  readonly forwarding: Forwarding;
+  readonly #next: (error?: unknown) => void;
+  /** Called once, with the error of a request that failed. */
+  onSettled: ((error?: Error) => void) | undefined;
+  span: OpenSpan | undefined;
+  #call: TargetCall | undefined;
+  #tried: Target[] | undefined;
+  #controller: Dispatcher.DispatchController | undefined;
+  #isAnswered = false;
+  #isPausing = false;
+  #isDone = false;
+
+  constructor(
+    forwarding: Forwarding,
+    req: IncomingMessage,
+    res: ServerResponse,
+    next: (error?: unknown) => void,
+  ) {
+    this.forwarding = forwarding;
+    this.req = req;
+    this.res = res;
+    this.#next = next;
+    this.onSettled = undefined;
+    this.span = undefined;
+    (res as WithExchange)[EXCHANGE] = this;
+    onResponseEnd(req, res, responseEnded);
+  }
+
+  /** Whether the exchange has ended, for example because the client has disconnected. */
+  get isDone(): boolean {
+    return this.#isDone;
+  }
+
+  /** Sends the request to the next target. */
+  dispatch(cause?: Error): void {
+    const { targets } = this.forwarding.route;
+    const call = targets.begin(this.#tried);
+    if (call === undefined) return this.fail(notAnswering(this.req, this.forwarding.route, cause));
+    this.#call = call;
+    this.#controller = undefined;
+    this.span?.set({ "server.address": call.target.address });
+    call.target.pool.dispatch(this.requestOptions(), this);
+  }
+
+  protected requestOptions(): Dispatcher.DispatchOptions {
+    const { req, forwarding } = this;
+    return {
+      path: forwarding.path,
+      method: req.method ?? "GET",
+      headers: requestHeaders(req, forwarding.isTrusted, this.span?.trace),
+      body: hasBody(req) ? new RequestBody(req, forwarding.route.maxBodyBytes, this) : null,
+    };
+  }
+
+  /** Called when the connection is made and the request is about to be written. */
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#isDone) controller.abort(ABORTED);
+  }
+
+  onResponseStart(
+    controller: Dispatcher.DispatchController,
+    status: number,
+    headers: IncomingHttpHeaders,
+  ): void {
+    if (status < 200) return;
+    const { res } = this;
+    this.#call?.succeeded();
+    // Another middleware has responded, for example at its own time limit.
+    if (res.headersSent || res.writableEnded) return this.#abandon();
+    this.#isAnswered = true;
+    this.span?.set({ "http.response.status_code": status });
+    res.statusCode = status;
+    const closes = copyHeaders(res, headers);
+    // undici itself asks for the end of the connection after HEAD.
+    if (closes && this.req.method !== "HEAD") this.#call?.target.markDraining();
+    // Usually the first bytes of the body follow in this tick, and are sent together with the head.
+    process.nextTick(flushHead, res);
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    // Another middleware has ended the response; a further write would raise an error event.
+    if (this.res.writableEnded) return this.clientGone();
+    if (this.res.write(chunk)) return;
+    controller.pause();
+    if (this.#isPausing) return;
+    this.#isPausing = true;
+    this.res.on("drain", responseDrained);
+  }
+
+  onResponseEnd(): void {
+    if (this.#isDone) return;
+    this.#finish();
+    this.res.end();
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
+    if (this.#isDone) return;
+    if (this.#controller === undefined) return this.#connectionFailed(error);
+    const kind = failureKind(error);
+    if (kind === "timeout" || kind === "lost") this.#call?.failed();
+    else this.#call?.cancelled();
+    if (!this.#isAnswered) return this.fail(failureProblem(this.req, this.forwarding.route, error));
+    const fields = { gateway_prefix: this.forwarding.route.prefix, ...errorFields(error) };
+    this.forwarding.logger?.warn(fields, "a service behind the gateway broke off its response");
+    this.#finish(error);
+    // An orderly end would make the response look complete.
+    this.res.destroy();
+  }
+
+  bodyTooLarge(): void {
+    this.fail(tooLarge(this.forwarding.route));
+  }
+
+  clientGone(): void {
+    if (!this.#isDone) this.#abandon();
+  }
+
+  resume(): void {
+    this.#controller?.resume();
+  }
+
+  /** Ends the exchange as successful, without a response by the exchange. */
+  protected release(): void {
+    this.#call?.succeeded();
+    this.#finish();
+  }
+
+  /** Ends the exchange with a problem, or with the connection if the client has already received a part of a response. */
+  protected fail(problem: ProblemError): void {
+    if (this.#isDone) return;
+    this.#finish(problem);
+    this.#call?.cancelled();
+    this.#controller?.abort(ABORTED);
+    if (this.#isAnswered || this.res.headersSent) {
+      this.res.destroy();
+      return;
+    }
+    const context = contextOf(this.req);
+    // undici calls back in the context of any request.
+    if (context === undefined) this.#next(problem);
+    else runWithContext(context, () => this.#next(problem));
+  }
+
+  /** Nothing of the request has been sent, so another target may receive it. */
+  #connectionFailed(error: Error): void {
+    const call = this.#call;
+    const kind = failureKind(error);
+    if (call === undefined) return;
+    if (kind === "refused") {
+      call.cancelled();
+      return this.fail(badRequest("the gateway cannot pass on this request", { cause: error }));
+    }
+    if (kind === "stopped") call.cancelled();
+    else call.failed();
+    (this.#tried ??= []).push(call.target);
+    this.dispatch(error);
+  }
+
+  #abandon(): void {
+    this.#finish();
+    this.#call?.cancelled();
+    this.#controller?.abort(ABORTED);
+  }
+
+  #finish(error?: Error): void {
+    this.#isDone = true;
+    if (this.#isPausing) this.res.off("drain", responseDrained);
+    this.onSettled?.(error);
+  }
+}
+
+function responseEnded(_req: IncomingMessage, res: ServerResponse): void {
+  (res as WithExchange)[EXCHANGE]?.clientGone();
+}
+
+function responseDrained(this: ServerResponse): void {
+  (this as WithExchange)[EXCHANGE]?.resume();
+}
+
+function flushHead(res: ServerResponse): void {
+  if (!res.headersSent && !res.destroyed) res.flushHeaders();
+}

@@ -1,0 +1,71 @@
+import type { IncomingMessage } from "node:http";
+import { Readable } from "node:stream";
+
+/** Returns whether a request has a body, which may still turn out to be empty. */
+export function hasBody({ headers }: IncomingMessage): boolean {
+  const length = headers["content-length"];
+  return headers["transfer-encoding"] !== undefined || (length !== undefined && length !== "0");
+}
+
+/** Receives what happens to a body besides its bytes. */
+export interface BodyListener {
+  /** The body has more bytes than allowed. */
+  bodyTooLarge(): void;
+  /** The client has disconnected before the end of the body. */
+  clientGone(): void;
+}
+
+/**
+ * The body of a request, as undici reads it. undici destroys the stream that it gets when a request fails; that must not
+ * destroy the client's connection, on which the gateway still responds. Reads nothing before undici does.
+ */
+export class RequestBody extends Readable {
+  readonly #req: IncomingMessage;
+  readonly #listener: BodyListener;
+  readonly #maxBytes: number;
+  #bytes = 0;
+  #isReading = false;
+
+  /** @param maxBytes 0 means no limit */
+  constructor(req: IncomingMessage, maxBytes: number, listener: BodyListener) {
+    super({ highWaterMark: req.readableHighWaterMark });
+    this.#req = req;
+    this.#maxBytes = maxBytes;
+    this.#listener = listener;
+    // undici removes its own listener, and an error without a listener would end the process.
+    this.on("error", ignore);
+  }
+
+  override _read(): void {
+    if (!this.#isReading) {
+      this.#isReading = true;
+      this.#req.on("data", this.#onData).on("end", this.#onEnd).on("close", this.#onClose);
+    }
+    this.#req.resume();
+  }
+
+  override _destroy(error: Error | null, callback: (error: Error | null) => void): void {
+    if (this.#isReading) {
+      this.#req.off("data", this.#onData).off("end", this.#onEnd).off("close", this.#onClose);
+      // Discard what the client still sends, so that the connection does not stall.
+      if (!this.#req.readableEnded) this.#req.resume();
+    }
+    callback(error);
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    this.#bytes += chunk.length;
+    if (this.#maxBytes > 0 && this.#bytes > this.#maxBytes) this.#listener.bodyTooLarge();
+    else if (!this.push(chunk)) this.#req.pause();
+  };
+
+  readonly #onEnd = (): void => {
+    this.push(null);
+  };
+
+  readonly #onClose = (): void => {
+    if (!this.#req.complete) this.#listener.clientGone();
+  };
+}
+
+function ignore(): void {}

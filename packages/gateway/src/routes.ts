@@ -1,0 +1,103 @@
+import { pathOfTarget } from "@svc/context";
+import type { ResolvedRoute } from "./options.ts";
+import type { Targets } from "./targets.ts";
+
+const SLASH = 0x2f;
+const QUESTION_MARK = 0x3f;
+const HASH = 0x23;
+const BACKSLASH = 0x5c;
+const PERCENT = 0x25;
+const DOT = 0x2e;
+const SEMICOLON = 0x3b;
+
+/** One prefix and the service behind it. */
+export interface Route extends Omit<ResolvedRoute, "targets"> {
+  readonly targets: Targets;
+  /** The route's name in metrics and logs, such as `/api/*`. */
+  readonly template: string;
+}
+
+export function makeRoute(options: ResolvedRoute, targets: Targets): Route {
+  return { ...options, targets, template: `${options.prefix}/*` };
+}
+
+/** Returns the routes with the longest prefix first, as {@link findRoute} needs them. */
+export function sortRoutes(routes: readonly Route[]): readonly Route[] {
+  return routes.toSorted((a, b) => b.prefix.length - a.prefix.length);
+}
+
+/**
+ * Returns the route for a request target. Targets that are not a plain path, such as `http://host/api` and `//api`, have a
+ * route too, so that the gateway refuses them instead of the next middleware.
+ *
+ * @param routes as sorted by {@link sortRoutes}
+ */
+export function findRoute(routes: readonly Route[], target: string): Route | undefined {
+  const path = isPlainPath(target) ? target : pathOfTarget(target).replace(/^\/+/, "/");
+  for (const route of routes) if (isInside(path, route.prefix)) return route;
+  return undefined;
+}
+
+function isPlainPath(target: string): boolean {
+  return target.charCodeAt(0) === SLASH && target.charCodeAt(1) !== SLASH;
+}
+
+function isInside(path: string, prefix: string): boolean {
+  if (!path.startsWith(prefix)) return false;
+  const end = path.charCodeAt(prefix.length);
+  return path.length === prefix.length || end === SLASH || end === QUESTION_MARK || end === HASH;
+}
+
+/**
+ * Returns the request target to send to the service; undefined if a server could read it as a path outside the prefix: a
+ * dot segment, an encoded slash, a backslash, an empty first segment, or a target that is not a path.
+ */
+export function forwardedTarget({ prefix, stripPrefix }: Route, target: string): string | undefined {
+  if (!isPlainPath(target) || !staysInside(target)) return undefined;
+  if (!stripPrefix) return target;
+  const rest = target.slice(prefix.length);
+  if (rest.charCodeAt(0) !== SLASH) return `/${rest}`;
+  return isPlainPath(rest) ? rest : undefined;
+}
+
+/** Reads the path once. Only a percent sign or the start of a segment needs more than one comparison of a character. */
+function staysInside(target: string): boolean {
+  for (let at = 0; at < target.length; at += 1) {
+    const code = target.charCodeAt(at);
+    if (code === QUESTION_MARK) return !target.includes("#", at);
+    if (code === BACKSLASH || code === HASH) return false;
+    if (code === PERCENT && isEncodedSlash(target, at)) return false;
+    if (code === SLASH && isDotSegment(target, at + 1)) return false;
+  }
+  return true;
+}
+
+function isEncodedSlash(target: string, at: number): boolean {
+  const encoded = target.slice(at + 1, at + 3).toLowerCase();
+  return encoded === "2f" || encoded === "5c";
+}
+
+// Some servers ignore what follows a semicolon in a segment, so that `..;x` is a dot segment for them.
+function isDotSegment(target: string, start: number): boolean {
+  let at = start;
+  let dots = 0;
+  for (; dots <= 2; dots += 1) {
+    if (target.charCodeAt(at) === DOT) at += 1;
+    else if (target.charCodeAt(at) === PERCENT && target.slice(at + 1, at + 3).toLowerCase() === "2e")
+      at += 3;
+    else break;
+  }
+  if (dots === 0 || dots > 2) return false;
+  const end = target.charCodeAt(at);
+  return (
+    at >= target.length ||
+    end === SLASH ||
+    end === QUESTION_MARK ||
+    end === SEMICOLON ||
+    isEncodedSemicolon(target, at)
+  );
+}
+
+function isEncodedSemicolon(target: string, at: number): boolean {
+  return target.slice(at, at + 3).toLowerCase() === "%3b";
+}

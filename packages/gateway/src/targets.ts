@@ -1,0 +1,147 @@
+import type { Logger } from "@svc/context";
+import { type Attempt, type Breaker, type BreakerChange, createBreaker, endsWithin } from "@svc/resilience";
+import { Pool } from "undici";
+import type { ResolvedRoute } from "./options.ts";
+
+/** Failures in a row after which a target rests. */
+const FAILURES = 3;
+const REST_MS = 10_000;
+/** How long a target that closes its connections gets no new requests, if another target does. */
+const DRAINING_MS = 1_000;
+const CLOSE_MS = 2_000;
+
+/** One request to a target; its outcome decides whether the target rests. Only the first report counts. */
+export interface TargetCall extends Attempt {
+  readonly target: Target;
+}
+
+/** One origin of a service, with its connections. */
+export class Target {
+  /** The host without port, for spans. */
+  readonly address: string;
+  readonly pool: Pool;
+  readonly #breaker: Breaker;
+  readonly #ordinary: TargetCall;
+  readonly #now: () => number;
+  #drainingUntil = -Infinity;
+
+  constructor(
+    origin: string,
+    { timeoutSeconds, connectTimeoutSeconds }: ResolvedRoute,
+    now: () => number,
+    onChange: (change: BreakerChange, origin: string) => void,
+  ) {
+    const url = new URL(origin);
+    this.address = url.hostname;
+    this.#now = now;
+    this.pool = new Pool(url.origin, {
+      allowH2: false,
+      pipelining: 1,
+      connect: { timeout: connectTimeoutSeconds * 1000 },
+      headersTimeout: timeoutSeconds * 1000,
+      // A stream of events may be silent for any time. TCP keep-alive detects a host that is gone.
+      bodyTimeout: 0,
+    });
+    const breaker = createBreaker({
+      failures: FAILURES,
+      coolDownMs: REST_MS,
+      now,
+      onChange: (change) => onChange(change, url.origin),
+    });
+    this.#breaker = breaker;
+    // One object for all requests while the target answers; only the trial after a rest needs its own.
+    this.#ordinary = {
+      target: this,
+      succeeded: () => breaker.succeeded(),
+      failed: () => breaker.failed(),
+      cancelled: () => undefined,
+    };
+  }
+
+  /** Returns a call; undefined while the target rests. */
+  begin(): TargetCall | undefined {
+    if (this.#breaker.state === "closed") return this.#ordinary;
+    const attempt = this.#breaker.attempt();
+    return attempt && { target: this, ...attempt };
+  }
+
+  get isAnswering(): boolean {
+    return this.#breaker.state === "closed" || this.#breaker.retryAfterMs === 0;
+  }
+
+  get isDraining(): boolean {
+    return this.#drainingUntil > this.#now();
+  }
+
+  /** Milliseconds until the target may get a request. */
+  get retryAfterMs(): number {
+    return this.#breaker.retryAfterMs;
+  }
+
+  /** Sends new requests to other targets for a second: the target has announced that it closes its connections. */
+  markDraining(): void {
+    this.#drainingUntil = this.#now() + DRAINING_MS;
+  }
+
+  /** Closes the connections after their running requests, at the latest after two seconds. */
+  async stop(): Promise<void> {
+    if (!(await endsWithin(CLOSE_MS, this.pool.close()))) await this.pool.destroy();
+  }
+}
+
+/** The targets of one route. */
+export class Targets {
+  readonly all: readonly Target[];
+  #next = 0;
+
+  constructor(route: ResolvedRoute, now: () => number, logger: Logger | undefined) {
+    const log = ({ from, to }: BreakerChange, target: string): void => {
+      const fields = { gateway_prefix: route.prefix, target };
+      if (to === "closed") logger?.info(fields, "a target of the gateway is answering again");
+      else if (from === "closed")
+        logger?.warn(fields, "a target of the gateway is not answering; it rests for 10 s");
+    };
+    this.all = route.targets.map((origin) => new Target(origin, route, now, log));
+  }
+
+  /**
+   * Returns a call to the next target in turn that neither rests nor drains; if all others rest, to one that drains.
+   *
+   * @param tried targets that the request has already tried
+   * @returns undefined if no target is left
+   */
+  begin(tried: readonly Target[] | undefined): TargetCall | undefined {
+    const { all } = this;
+    const start = this.#next;
+    this.#next = (start + 1) % all.length;
+    return (
+      this.#beginFrom(start, tried, false) ??
+      (all.length > 1 ? this.#beginFrom(start, tried, true) : undefined)
+    );
+  }
+
+  #beginFrom(start: number, tried: readonly Target[] | undefined, draining: boolean): TargetCall | undefined {
+    const { all } = this;
+    for (let step = 0; step < all.length; step += 1) {
+      const target = all[(start + step) % all.length];
+      if (target === undefined || tried?.includes(target) === true) continue;
+      if (all.length > 1 && target.isDraining !== draining) continue;
+      const call = target.begin();
+      if (call !== undefined) return call;
+    }
+    return undefined;
+  }
+
+  get answering(): number {
+    return this.all.filter((target) => target.isAnswering).length;
+  }
+
+  /** Seconds until a target may get a request, at least one. */
+  get retryAfterSeconds(): number {
+    return Math.max(1, Math.min(...this.all.map((target) => target.retryAfterMs)) / 1000);
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.all.map((target) => target.stop()));
+  }
+}

@@ -1,0 +1,79 @@
+import { currentContext, enterContext, openContext } from "@svc/context";
+import { gateway } from "@svc/gateway";
+import { problemHandler } from "@svc/problem";
+import { requestId } from "@svc/request-id";
+import { collectingLogger, expressMajors, listen } from "@svc/test-support";
+import { expect } from "chai";
+import { closedOrigin, startUpstream } from "./support/servers.ts";
+
+for (const [name, express] of Object.entries(expressMajors)) {
+  describe(`a gateway in ${name}`, () => {
+    it("passes on requests before body parsers, and leaves others to the app", async () => {
+      await using upstream = await startUpstream();
+      await using made = gateway({ routes: [{ prefix: "/api", targets: [upstream.url] }] });
+      const app = express();
+      app.use(requestId() as never);
+      app.use(made as never);
+      app.use(express.json());
+      app.post("/own", (req, res) => void res.json(req.body));
+      await using server = await listen(app as never);
+      const post = (path: string): Promise<Response> =>
+        fetch(server.url + path, {
+          method: "POST",
+          body: '{"a":1}',
+          headers: { "Content-Type": "application/json" },
+        });
+      expect(await (await post("/own")).text()).to.equal('{"a":1}');
+      const proxied = await post("/api");
+      expect(await proxied.text()).to.equal("7");
+      expect(upstream.only().headers["x-request-id"]).to.equal(proxied.headers.get("x-request-id"));
+    });
+
+    it("refuses a request whose body a parser has read, and names the remedy in the log", async () => {
+      await using upstream = await startUpstream();
+      await using made = gateway({ routes: [{ prefix: "/api", targets: [upstream.url] }] });
+      const logger = collectingLogger();
+      const app = express();
+      app.use(express.text());
+      app.use(made as never);
+      app.use(problemHandler({ logger }) as never);
+      await using server = await listen(app as never);
+      const response = await fetch(`${server.url}/api`, { method: "POST", body: "text" });
+      expect(response.status).to.equal(500);
+      const error = logger.lines[0]?.fields["err"] as Error | undefined;
+      expect((error?.cause as Error | undefined)?.message).to.equal(
+        "the gateway must be mounted before body parsers",
+      );
+      expect(upstream.received).to.deep.equal([]);
+    });
+
+    it("uses the path below the router on which it is mounted", async () => {
+      await using upstream = await startUpstream();
+      await using made = gateway({ routes: [{ prefix: "/api", targets: [upstream.url] }] });
+      const app = express();
+      app.use("/v1", made as never);
+      await using server = await listen(app as never);
+      await fetch(`${server.url}/v1/api/x`);
+      expect(upstream.only().url).to.equal("/api/x");
+    });
+
+    it("calls the error handler in the context of the request", async () => {
+      await using made = gateway({ routes: [{ prefix: "/api", targets: [await closedOrigin()] }] });
+      const seen: (string | undefined)[] = [];
+      const app = express();
+      app.use((req, _res, next) => {
+        openContext(req).requestId = req.url.slice(-1);
+        next();
+      });
+      app.use(enterContext as never);
+      app.use(made as never);
+      app.use(((_error: unknown, _req: unknown, res: { end(): void }, _next: unknown) => {
+        seen.push(currentContext()?.requestId);
+        res.end();
+      }) as never);
+      await using server = await listen(app as never);
+      await Promise.all(["a", "b", "c"].map((id) => fetch(`${server.url}/api?id=${id}`)));
+      expect(seen.toSorted((a = "", b = "") => a.localeCompare(b))).to.deep.equal(["a", "b", "c"]);
+    });
+  });
+}

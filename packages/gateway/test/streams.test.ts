@@ -1,0 +1,165 @@
+import { until } from "@svc/test-support";
+import { expect } from "chai";
+import { once } from "node:events";
+import { type IncomingMessage, request, type ServerResponse } from "node:http";
+import { connect } from "node:net";
+import { startGateway, startUpstream } from "./support/servers.ts";
+
+const MIB = 1024 * 1024;
+const total = 64 * MIB;
+const chunk = Buffer.alloc(MIB, "x");
+
+describe("a body", () => {
+  it("of a response waits for a client that does not read", async () => {
+    let written = 0;
+    const respond = async (res: ServerResponse): Promise<void> => {
+      for (; written < total; written += chunk.length) if (!res.write(chunk)) await once(res, "drain");
+      res.end();
+    };
+    await using upstream = await startUpstream((_req, res) => void respond(res));
+    await using server = await startGateway({ routes: [{ prefix: "/api", targets: [upstream.url] }] });
+    const asked = request(`${server.url}/api`).end();
+    const [response] = (await once(asked, "response")) as [IncomingMessage];
+    const stalledAt = await settled(() => written);
+    expect(stalledAt).to.be.lessThan(total / 2);
+    let received = 0;
+    for await (const part of response) received += (part as Buffer).length;
+    expect(received).to.equal(total);
+  });
+
+  it("of a request waits for a target that does not read", async () => {
+    let release: (() => void) | undefined;
+    let received = 0;
+    await using upstream = await startUpstream((req, res) => {
+      release = () => {
+        req.on("data", (part: Buffer) => (received += part.length)).on("end", () => res.end("read"));
+      };
+    });
+    await using server = await startGateway({ routes: [{ prefix: "/api", targets: [upstream.url] }] });
+    const asked = request(`${server.url}/api`, { method: "PUT", headers: { "Content-Length": total } });
+    let sent = 0;
+    void (async () => {
+      for (; sent < total; sent += chunk.length) if (!asked.write(chunk)) await once(asked, "drain");
+      asked.end();
+    })();
+    await until("the request arrives", () => release !== undefined);
+    expect(await settled(() => sent)).to.be.lessThan(total / 2);
+    release?.();
+    const [response] = (await once(asked, "response")) as [IncomingMessage];
+    response.resume();
+    expect(received).to.equal(total);
+  });
+
+  it("of unknown length arrives as chunks, and a declared length arrives unchanged", async () => {
+    await using upstream = await startUpstream();
+    await using server = await startGateway({ routes: [{ prefix: "/api", targets: [upstream.url] }] });
+    const post = (headers: Record<string, string>, body: string): Promise<string> =>
+      fetch(`${server.url}/api`, { method: "POST", headers, body }).then((response) => response.text());
+    expect(await post({}, "12345")).to.equal("5");
+    const asked = request(`${server.url}/api`, { method: "POST" });
+    asked.write("123");
+    asked.end("456");
+    const [response] = (await once(asked, "response")) as [IncomingMessage];
+    expect(String(await response.setEncoding("utf8").toArray())).to.equal("6");
+    const [first, second] = upstream.received;
+    expect(first?.headers).to.include({ "content-length": "5" }).and.not.have.property("transfer-encoding");
+    expect(second?.headers)
+      .to.include({ "transfer-encoding": "chunked" })
+      .and.not.have.property("content-length");
+  });
+
+  for (const method of ["GET", "DELETE", "POST", "QUERY"]) {
+    it(`of ${method} is passed on, also if it is empty`, async () => {
+      await using upstream = await startUpstream();
+      await using server = await startGateway({ routes: [{ prefix: "/api", targets: [upstream.url] }] });
+      for (const body of ["", "abc"]) {
+        const asked = request(`${server.url}/api`, { method, headers: { "Content-Length": body.length } });
+        asked.end(body);
+        const [response] = (await once(asked, "response")) as [IncomingMessage];
+        expect(String(await response.setEncoding("utf8").toArray()), body).to.equal(String(body.length));
+      }
+    });
+  }
+});
+
+describe("a client that disconnects", () => {
+  it("before the response aborts the request to the target", async () => {
+    let aborted = 0;
+    await using upstream = await startUpstream((_req, res) => void res.on("close", () => (aborted += 1)));
+    await using server = await startGateway({ routes: [{ prefix: "/api", targets: [upstream.url] }] });
+    const asked = request(`${server.url}/api`).on("error", () => undefined);
+    asked.end();
+    await until("the request arrives", () => upstream.received.length === 1);
+    asked.destroy();
+    await until("the target sees the abort", () => aborted === 1);
+    expect(server.errors).to.deep.equal([]);
+  });
+
+  it("during the response aborts the request to the target", async () => {
+    let aborted = 0;
+    await using upstream = await startUpstream((_req, res) => {
+      res.write("first");
+      res.on("close", () => (aborted += 1));
+    });
+    await using server = await startGateway({ routes: [{ prefix: "/api", targets: [upstream.url] }] });
+    const asked = request(`${server.url}/api`).on("error", () => undefined);
+    asked.end();
+    const [response] = (await once(asked, "response")) as [IncomingMessage];
+    response.on("error", () => undefined).destroy();
+    await until("the target sees the abort", () => aborted === 1);
+    expect(server.errors).to.deep.equal([]);
+  });
+
+  it("during its own body aborts the request to the target", async () => {
+    let aborted = 0;
+    await using upstream = await startUpstream((req) => void req.on("error", () => (aborted += 1)).resume());
+    await using server = await startGateway({ routes: [{ prefix: "/api", targets: [upstream.url] }] });
+    const asked = request(`${server.url}/api`, { method: "POST", headers: { "Content-Length": 100 } });
+    asked.on("error", () => undefined).write("x".repeat(50));
+    await until("the request arrives", () => upstream.received.length === 1);
+    asked.destroy();
+    await until("the target sees the abort", () => aborted === 1);
+    expect(server.errors).to.deep.equal([]);
+  });
+
+  it("aborts its pipelined request, whose response has not begun", async () => {
+    let aborted = 0;
+    await using upstream = await startUpstream((_req, res) => void res.on("close", () => (aborted += 1)));
+    await using server = await startGateway({ routes: [{ prefix: "/api", targets: [upstream.url] }] });
+    const socket = connect(server.port, "127.0.0.1");
+    socket.write("GET /api/1 HTTP/1.1\r\nHost: x\r\n\r\nGET /api/2 HTTP/1.1\r\nHost: x\r\n\r\n");
+    await until("both requests arrive", () => upstream.received.length === 2);
+    socket.destroy();
+    await until("the target sees both aborts", () => aborted === 2);
+  });
+});
+
+describe("a target that responds before the end of the request", () => {
+  it("has its response passed on, and the connection of the client stays usable", async () => {
+    await using upstream = await startUpstream((req, res) => {
+      if (req.method === "GET") res.end("next");
+      else res.writeHead(403).end("early");
+    });
+    await using server = await startGateway({ routes: [{ prefix: "/api", targets: [upstream.url] }] });
+    const socket = connect(server.port, "127.0.0.1");
+    let text = "";
+    socket.setEncoding("latin1").on("data", (part: string) => (text += part));
+    socket.write("POST /api HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n12345");
+    await until("the response arrives", () => text.includes("early"));
+    socket.write("67890GET /api HTTP/1.1\r\nHost: x\r\n\r\n");
+    await until("the next response arrives", () => text.includes("next"));
+    socket.destroy();
+  });
+});
+
+/** Returns a count once it has stopped growing, after it has begun to. */
+async function settled(count: () => number): Promise<number> {
+  let last = -1;
+  let same = 0;
+  return until("the count stops growing", () => {
+    const now = count();
+    same = now > 0 && now === last ? same + 1 : 0;
+    last = now;
+    return same >= 20 ? now : undefined;
+  });
+}

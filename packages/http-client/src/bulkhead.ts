@@ -1,0 +1,79 @@
+// A longer queue could not be served within the longest wait.
+const MAX_WAITING = 1000;
+
+/** Limits the number of calls at the same time. */
+export interface Bulkhead {
+  readonly running: number;
+  readonly waiting: number;
+  /**
+   * Returns undefined if a call may start now, else a promise: true when it may start, false when no other call has
+   * ended in time or too many calls wait. Each call that may start must call `leave()` once.
+   *
+   * @throws the reason of `signal`, as a rejection
+   */
+  enter(signal: AbortSignal | undefined): Promise<boolean> | undefined;
+  leave(): void;
+}
+
+interface Waiting {
+  readonly start: () => void;
+}
+
+/**
+ * Creates a limit of `limit` calls at the same time, for which further calls wait in the order of their arrival.
+ *
+ * @param maxWaitMs longest wait in milliseconds
+ */
+export function createBulkhead(limit: number, maxWaitMs: number): Bulkhead {
+  const queue = new Set<Waiting>();
+  let running = 0;
+
+  function wait(signal: AbortSignal | undefined): Promise<boolean> {
+    return new Promise((resolve, reject) => {
+      const give = (): void => {
+        clearTimeout(timer);
+        signal?.removeEventListener("abort", aborted);
+        queue.delete(waiting);
+      };
+      const aborted = (): void => {
+        give();
+        reject(signal?.reason as Error);
+      };
+      const waiting: Waiting = {
+        start() {
+          give();
+          running += 1;
+          resolve(true);
+        },
+      };
+      const timer = setTimeout(() => {
+        give();
+        resolve(false);
+      }, maxWaitMs);
+      signal?.addEventListener("abort", aborted, { once: true });
+      queue.add(waiting);
+    });
+  }
+
+  return {
+    get running() {
+      return running;
+    },
+    get waiting() {
+      return queue.size;
+    },
+    enter(signal) {
+      if (running < limit) {
+        running += 1;
+        return undefined;
+      }
+      if (queue.size >= MAX_WAITING || maxWaitMs === 0) return Promise.resolve(false);
+      return wait(signal);
+    },
+    leave() {
+      running -= 1;
+      const [next] = queue;
+      next?.start();
+    },
+  };
+}

@@ -1,0 +1,127 @@
+import { Readable } from "node:stream";
+import type { OpenSpan } from "@svc/context";
+import type { Breaker } from "@svc/resilience";
+import type { Dispatcher } from "undici";
+import type { CallLimit } from "./call-limit.ts";
+import { type Answer, Exchange } from "./exchange.ts";
+import { codeOf, problemOf, UpstreamError } from "./failures.ts";
+import type { ResolvedClient } from "./options.ts";
+import { mayRepeat, waitAfter } from "./retries.ts";
+import type { RetryBudget } from "./retry-budget.ts";
+import type { SendableBody } from "./request-body.ts";
+import { transportFailure } from "./transport-failure.ts";
+
+/** A call, ready to be sent. */
+export interface Call {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string | string[]>>;
+  readonly body: SendableBody;
+  /** Whether the body of the response is a stream. */
+  readonly isStreamed: boolean;
+  readonly acceptsEncoding: boolean;
+}
+
+/** What a call needs of its client. */
+export interface CallTools {
+  readonly options: ResolvedClient;
+  readonly breaker: Breaker;
+  readonly budget: RetryBudget;
+  readonly pool: Dispatcher;
+}
+
+/**
+ * Sends a call, again after a failure that may pass, until it has a final response.
+ *
+ * @param span gets the status, and the number of repetitions if there were any (TRACE-9)
+ * @throws UpstreamError without a usable response
+ * @throws the reason of the caller's signal
+ */
+export async function send(
+  call: Call,
+  limit: CallLimit,
+  span: OpenSpan | undefined,
+  { options, breaker, budget, pool }: CallTools,
+): Promise<Answer> {
+  const isRepeatable = call.body.isRepeatable && mayRepeat(call.method, call.headers);
+  budget.called();
+  let outcome: Answer | UpstreamError | undefined;
+  let sent = 0;
+  while (sent < options.attempts) {
+    const attempt = breaker.attempt();
+    if (attempt === undefined) {
+      outcome ??= new UpstreamError("unavailable", "the circuit breaker is open");
+      break;
+    }
+    try {
+      outcome = await tryOnce(call, limit, options, pool);
+    } catch (error) {
+      attempt.cancelled();
+      throw error;
+    }
+    sent += 1;
+    if (isOutage(outcome)) attempt.failed();
+    else attempt.succeeded();
+    const wait = isRepeatable && sent < options.attempts ? waitAfter(outcome, sent) : undefined;
+    if (wait === undefined || options.now() + wait >= limit.endsAt || !budget.take()) break;
+    discard(outcome);
+    await limit.wait(wait);
+  }
+  if (sent > 1) span?.set({ "http.request.resend_count": sent - 1 });
+  if (outcome instanceof UpstreamError) throw outcome;
+  if (outcome === undefined) throw new UpstreamError("unavailable", "no try was made");
+  span?.set({ "http.response.status_code": outcome.status });
+  return outcome;
+}
+
+async function tryOnce(
+  { method, path, headers, body, isStreamed, acceptsEncoding }: Call,
+  limit: CallLimit,
+  { name, maxBodyBytes, headersTimeoutSeconds, bodyTimeoutSeconds }: ResolvedClient,
+  pool: Dispatcher,
+): Promise<Answer | UpstreamError> {
+  const exchange = new Exchange({
+    maxBodyBytes: isStreamed ? undefined : maxBodyBytes,
+    acceptsEncoding,
+    errorOfBody: (error) => problemOf(name, transportFailure(error, true), 0),
+  });
+  limit.watch((reason) => exchange.abort(reason));
+  try {
+    pool.dispatch(
+      {
+        method,
+        path,
+        headers,
+        body: body.content,
+        headersTimeout: headersTimeoutSeconds * 1000,
+        bodyTimeout: bodyTimeoutSeconds * 1000,
+      },
+      exchange,
+    );
+    return await exchange.answer;
+  } catch (error) {
+    throwOwn(error, body, limit);
+    return transportFailure(error, exchange.hasBegun);
+  } finally {
+    limit.watch(undefined);
+  }
+}
+
+/** Throws an error that is not the upstream's: of the caller's signal, body or arguments. */
+function throwOwn(error: unknown, { content }: SendableBody, { reason }: CallLimit): void {
+  if (error === reason && !(reason instanceof UpstreamError)) throw error;
+  if (content instanceof Readable && content.errored === error) throw error;
+  if (codeOf(error) === "UND_ERR_INVALID_ARG")
+    throw new TypeError((error as Error).message, { cause: error });
+}
+
+/** Ends a streamed response that the caller does not get. */
+function discard(outcome: Answer | UpstreamError): void {
+  if (!(outcome instanceof UpstreamError)) outcome.body?.destroy();
+}
+
+/** Returns whether an outcome shows that the service is down. */
+function isOutage(outcome: Answer | UpstreamError): boolean {
+  if (outcome instanceof UpstreamError) return outcome.kind !== "invalid" || outcome.fault !== "limit";
+  return outcome.status >= 502 && outcome.status <= 504;
+}

@@ -1,0 +1,128 @@
+import type { IncomingHttpHeaders } from "node:http";
+import { Readable } from "node:stream";
+import type { Dispatcher } from "undici";
+import { UpstreamError } from "./failures.ts";
+
+/** A response, with its whole body in `chunks`, or with the stream `body`. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly chunks: readonly Buffer[];
+  readonly body: Readable | undefined;
+}
+
+export interface ExchangeOptions {
+  /** Maximum size of the body in bytes; undefined makes the body a stream. */
+  readonly maxBodyBytes: number | undefined;
+  /** Whether the caller decodes the body itself. */
+  readonly acceptsEncoding: boolean;
+  /** Returns the error that the reader of a stream gets when the connection fails. */
+  readonly errorOfBody: (error: Error) => Error;
+}
+
+/** One request on a connection. undici calls its methods; `answer` settles once. */
+export class Exchange implements Dispatcher.DispatchHandler {
+  readonly answer: Promise<Answer>;
+  /** Whether status and headers have arrived. */
+  hasBegun = false;
+  readonly #options: ExchangeOptions;
+  readonly #resolve: (answer: Answer) => void;
+  readonly #reject: (error: unknown) => void;
+  #controller: Dispatcher.DispatchController | undefined;
+  #status = 0;
+  #headers: IncomingHttpHeaders = {};
+  #chunks: Buffer[] = [];
+  #length = 0;
+  #body: Readable | undefined;
+  #reason: Error | undefined;
+  #ended = false;
+
+  constructor(options: ExchangeOptions) {
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+    this.answer = promise;
+    this.#options = options;
+    this.#resolve = resolve;
+    this.#reject = reject;
+  }
+
+  /** Ends the exchange; the answer rejects with this reason if it is still pending. */
+  abort(reason: Error): void {
+    if (this.#ended) return;
+    this.#reason = reason;
+    // A request that waits for a connection has no controller yet.
+    if (this.#controller === undefined) this.#fail(reason);
+    else this.#controller.abort(reason);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#reason !== undefined) controller.abort(this.#reason);
+  }
+
+  onResponseStart(
+    controller: Dispatcher.DispatchController,
+    status: number,
+    headers: IncomingHttpHeaders,
+  ): void {
+    // Informational responses may precede the response.
+    if (status < 200) return;
+    this.hasBegun = true;
+    this.#status = status;
+    this.#headers = headers;
+    if (this.#options.maxBodyBytes === undefined) this.#begin(controller);
+    else this.#check(controller, this.#options.maxBodyBytes);
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#body !== undefined) {
+      if (!this.#body.push(chunk)) controller.pause();
+      return;
+    }
+    this.#length += chunk.length;
+    if (this.#length > (this.#options.maxBodyBytes ?? 0)) controller.abort(tooLarge(this.#options));
+    else this.#chunks.push(chunk);
+  }
+
+  onResponseEnd(): void {
+    this.#ended = true;
+    if (this.#body !== undefined) this.#body.push(null);
+    else
+      this.#resolve({ status: this.#status, headers: this.#headers, chunks: this.#chunks, body: undefined });
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#fail(error);
+  }
+
+  /** Hands the response over, with its body as a stream. */
+  #begin(controller: Dispatcher.DispatchController): void {
+    const body = new Readable({
+      read: () => controller.resume(),
+      destroy: (error, done) => {
+        if (!this.#ended) controller.abort(error ?? new Error("the body was not read to its end"));
+        done(error);
+      },
+    });
+    this.#body = body;
+    this.#resolve({ status: this.#status, headers: this.#headers, chunks: [], body });
+  }
+
+  #check(controller: Dispatcher.DispatchController, maxBodyBytes: number): void {
+    const { "content-length": length, "content-encoding": encoding = "identity" } = this.#headers;
+    if (Number(length ?? 0) > maxBodyBytes) controller.abort(tooLarge(this.#options));
+    else if (encoding !== "identity" && !this.#options.acceptsEncoding)
+      controller.abort(
+        new UpstreamError("invalid", "the body is encoded, although no encoding was accepted"),
+      );
+  }
+
+  #fail(error: Error): void {
+    this.#ended = true;
+    this.#body?.destroy(this.#options.errorOfBody(error));
+    this.#reject(error);
+  }
+}
+
+function tooLarge({ maxBodyBytes }: ExchangeOptions): UpstreamError {
+  return new UpstreamError("invalid", `the body has more than ${maxBodyBytes} bytes`);
+}

@@ -1,0 +1,26 @@
+import type { ReadinessCheck } from "@svc/context";
+import type { Breaker } from "@svc/resilience";
+import type { Bulkhead } from "./bulkhead.ts";
+
+/**
+ * Returns the check `http:<name>`. It reports the circuit breaker and never calls the upstream: a check that did would add
+ * load to a service that is failing.
+ */
+export function upstreamCheck(
+  name: string,
+  critical: boolean,
+  breaker: Breaker,
+  bulkhead: Bulkhead,
+): ReadinessCheck {
+  return {
+    name: `http:${name}`,
+    critical,
+    check() {
+      const meta = { calls: bulkhead.running, waiting: bulkhead.waiting };
+      if (breaker.state === "closed") return { healthy: true, detail: "answering", meta };
+      const seconds = Math.ceil(breaker.retryAfterMs / 1000);
+      const detail = seconds === 0 ? "the next call is a trial" : `the next call is possible in ${seconds} s`;
+      return { healthy: false, detail: `not answering; ${detail}`, meta };
+    },
+  };
+}

@@ -1,0 +1,64 @@
+import { currentContext, currentTrace, type OpenSpan } from "@svc/context";
+import { propagationHeaders } from "@svc/request-id";
+
+/** Headers of a call; undefined leaves one out. */
+export type CallHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/** The connection belongs to the client, and so do the headers that describe it. */
+const OF_THE_CONNECTION = new Set([
+  "connection",
+  "content-length",
+  "expect",
+  "host",
+  "keep-alive",
+  "proxy-authorization",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+]);
+/** Always taken from the current request (HTTP-1). */
+const CORRELATION = new Set(["x-request-id", "traceparent", "tracestate"]);
+
+/**
+ * Returns the headers of a call: those of the caller, and request id and trace of the current request or job (HTTP-1,
+ * TRACE-19).
+ *
+ * @param forwardAuthorization whether to send the bearer token of the current request (HTTP-3); a header that the caller
+ *   passes counts first
+ * @throws TypeError for the tenant's header (HTTP-2) and for headers of the connection
+ */
+export function requestHeaders(
+  given: CallHeaders | undefined,
+  span: OpenSpan | undefined,
+  forwardAuthorization: boolean,
+): Record<string, string | string[]> {
+  const context = currentContext();
+  const headers: Record<string, string | string[]> = propagationHeaders(
+    context,
+    span?.trace ?? currentTrace(context),
+  );
+  let hasAuthorization = false;
+  for (const name in given) {
+    const value = given[name];
+    const known = name.toLowerCase();
+    refuse(known);
+    if (value === undefined || CORRELATION.has(known)) continue;
+    hasAuthorization ||= known === "authorization";
+    headers[name] = typeof value === "string" ? value : [...value];
+  }
+  const bearer = forwardAuthorization && !hasAuthorization ? context?.bearer : undefined;
+  if (bearer !== undefined) headers["Authorization"] = bearer;
+  return headers;
+}
+
+/** @throws TypeError for a header that no call may carry; the name is in lower case */
+export function refuse(name: string): void {
+  if (name === "x-tenant-id") {
+    throw new TypeError(
+      "X-Tenant-ID is never sent to another service, which takes the tenant from the token",
+    );
+  }
+  if (OF_THE_CONNECTION.has(name)) throw new TypeError(`the header ${name} is set by the client`);
+}

@@ -1,0 +1,31 @@
+import { codeOf, UpstreamError } from "./failures.ts";
+
+/** What undici reports when a response cannot be used. */
+const INVALID = new Set([
+  "UND_ERR_HEADERS_OVERFLOW",
+  "UND_ERR_RES_CONTENT_LENGTH_MISMATCH",
+  "UND_ERR_RES_EXCEEDED_MAX_SIZE",
+  "UND_ERR_RESPONSE",
+]);
+const TIMEOUTS = new Set(["UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT"]);
+
+/**
+ * Classifies an error of the connection.
+ *
+ * @param hasBegun whether status and headers had arrived
+ */
+export function transportFailure(error: unknown, hasBegun: boolean): UpstreamError {
+  if (error instanceof UpstreamError) return error;
+  const code = codeOf(error) ?? "";
+  if (TIMEOUTS.has(code))
+    return new UpstreamError("timeout", "no data within the time limit", {
+      cause: error,
+      fault: "connection",
+    });
+  // The error of the parser has no code, and contains what the upstream has sent, so it must not be logged.
+  if (INVALID.has(code) || (error as Error).name === "HTTPParserError")
+    return new UpstreamError("invalid", "the response is not valid HTTP", { fault: "response" });
+  const kind = hasBegun ? "invalid" : "unavailable";
+  const message = hasBegun ? "the response ended too early" : "no response";
+  return new UpstreamError(kind, message, { cause: error, fault: "connection" });
+}

@@ -1,0 +1,312 @@
+import { Readable } from "node:stream";
+import { type CallOptions, type ClientOptions, createClient } from "@svc/http-client";
+import type { ProblemError } from "@svc/problem";
+import { rejection, until } from "@svc/test-support";
+import { expect } from "chai";
+import { createRetryBudget } from "../src/retry-budget.ts";
+import { waitAfter } from "../src/retries.ts";
+import { closedUrl, openRawUpstream, openUpstream } from "./support/upstream.ts";
+
+const clientOf = (baseUrl: string, options: Partial<ClientOptions> = {}) =>
+  createClient({ name: "billing", baseUrl, ...options });
+
+describe("the repetitions of a call", () => {
+  for (const status of [429, 502, 503, 504]) {
+    it(`are made after the status ${status}`, async () => {
+      await using upstream = await openUpstream((res, count) =>
+        res.writeHead(count < 3 ? status : 200).end("ok"),
+      );
+      await using client = clientOf(upstream.url);
+      expect((await client.get("/a")).text()).to.equal("ok");
+      expect(upstream.received).to.have.length(3);
+    });
+  }
+
+  it("end after the last try", async () => {
+    await using upstream = await openUpstream((res) => res.writeHead(429).end());
+    await using client = clientOf(upstream.url, { attempts: 2 });
+    expect((await client.get("/a")).status).to.equal(429);
+    expect(upstream.received).to.have.length(2);
+  });
+
+  for (const status of [400, 404, 409, 500, 501]) {
+    it(`are not made after the status ${status}`, async () => {
+      await using upstream = await openUpstream((res) => res.writeHead(status).end());
+      await using client = clientOf(upstream.url);
+      await client.get("/a").catch(() => undefined);
+      expect(upstream.received).to.have.length(1);
+    });
+  }
+
+  it("are made after a connection that ends without a response", async () => {
+    let requests = 0;
+    await using upstream = await openRawUpstream((socket) => {
+      requests += 1;
+      if (requests < 3) socket.destroy();
+      else socket.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+    });
+    await using client = clientOf(upstream.url);
+    expect((await client.get("/a")).text()).to.equal("ok");
+    expect(requests).to.equal(3);
+  });
+
+  it("are not made after an invalid response", async () => {
+    await using upstream = await openRawUpstream((socket) => socket.write("no HTTP\r\n"));
+    await using client = clientOf(upstream.url);
+    expect(((await rejection(client.get("/a"))) as Error as ProblemError).status).to.equal(502);
+    expect(upstream.requests()).to.equal(1);
+  });
+
+  const calls: readonly (readonly [
+    name: string,
+    method: string,
+    options: () => CallOptions,
+    tries: number,
+  ])[] = [
+    ["GET", "GET", () => ({}), 3],
+    ["HEAD", "HEAD", () => ({}), 3],
+    ["PUT with a text", "PUT", () => ({ body: "a" }), 3],
+    ["DELETE", "DELETE", () => ({}), 3],
+    ["POST", "POST", () => ({ json: {} }), 1],
+    ["PATCH", "PATCH", () => ({ json: {} }), 1],
+    ["POST with an Idempotency-Key", "POST", () => ({ json: {}, headers: { "idempotency-key": "1" } }), 3],
+    ["PUT with a stream", "PUT", () => ({ body: Readable.from([Buffer.from("a")]) }), 1],
+  ];
+  for (const [name, method, options, tries] of calls) {
+    it(`lead to ${tries} tries for ${name}`, async () => {
+      await using upstream = await openUpstream((res) => res.writeHead(503).end());
+      await using client = clientOf(upstream.url);
+      expect(
+        ((await rejection(client.request(method, "/a", options()))) as Error as ProblemError).status,
+      ).to.equal(503);
+      expect(upstream.received).to.have.length(tries);
+      expect(new Set(upstream.received.map(({ body }) => body)).size).to.equal(1);
+    });
+  }
+
+  it("are not made if the next one would begin after the time limit", async () => {
+    await using upstream = await openUpstream((res) => res.writeHead(503, { "Retry-After": "5" }).end());
+    await using client = clientOf(upstream.url, { totalTimeoutSeconds: 4 });
+    await rejection(client.get("/a"));
+    expect(upstream.received).to.have.length(1);
+  });
+
+  it("end when the caller's signal aborts during the wait", async () => {
+    await using upstream = await openUpstream((res) => res.writeHead(503, { "Retry-After": "20" }).end());
+    await using client = clientOf(upstream.url);
+    const controller = new AbortController();
+    const call = rejection(client.get("/a", { signal: controller.signal }));
+    await until("the request has arrived", () => upstream.received.length === 1);
+    controller.abort(new Error("the caller has left"));
+    expect((await call).message).to.equal("the caller has left");
+    expect(upstream.received).to.have.length(1);
+  });
+
+  it("are limited to a share of all calls", async () => {
+    await using upstream = await openUpstream((res) => res.writeHead(503).end());
+    await using client = clientOf(upstream.url, { breakerFailures: 1000, now: () => 0 });
+    const calls = 60;
+    await Promise.all(Array.from({ length: calls }, () => rejection(client.get("/a"))));
+    // Ten at the beginning, and one for every five calls, of which the first ten add nothing to a full budget.
+    expect(upstream.received.length).to.be.within(calls + 10, calls + 10 + calls * 0.2);
+  });
+
+  it("are not made with a budget of 0", async () => {
+    await using upstream = await openUpstream((res) => res.writeHead(503).end());
+    await using client = clientOf(upstream.url, { retryBudget: 0 });
+    await rejection(client.get("/a"));
+    expect(upstream.received).to.have.length(1);
+  });
+});
+
+describe("createRetryBudget()", () => {
+  it("allows ten at once, then one per second and one per five calls", () => {
+    let now = 0;
+    const budget = createRetryBudget(0.2, () => now);
+    const taken = (): number => {
+      let count = 0;
+      while (budget.take()) count += 1;
+      return count;
+    };
+    expect(taken()).to.equal(10);
+    for (let call = 0; call < 25; call++) budget.called();
+    expect(taken()).to.equal(5);
+    now = 3_000;
+    expect(taken()).to.equal(3);
+    now = 1_000_000;
+    expect(taken()).to.equal(10);
+    now = 0;
+    expect(taken()).to.equal(0);
+  });
+});
+
+describe("waitAfter()", () => {
+  const answer = (status: number, retryAfter?: string) => ({
+    status,
+    headers: retryAfter === undefined ? {} : { "retry-after": retryAfter },
+    chunks: [],
+    body: undefined,
+  });
+
+  it("is between 0.1 and 2 s, with jitter", () => {
+    for (let tries = 1; tries < 10; tries++) {
+      const wait = waitAfter(answer(503), tries);
+      expect(wait).to.be.within(100, Math.min(2_000, 200 * 2 ** (tries - 1)));
+    }
+  });
+
+  it("is at least the time in Retry-After, in seconds or as a date", () => {
+    expect(waitAfter(answer(503, "30"), 1)).to.equal(30_000);
+    const date = new Date(Date.now() + 20_000).toUTCString();
+    expect(waitAfter(answer(429, date), 1)).to.be.within(15_000, 20_000);
+    for (const wrong of ["soon", "-1", "1.5e9", ""])
+      expect(waitAfter(answer(503, wrong), 1)).to.be.below(2_001);
+  });
+
+  it("is undefined if Retry-After is longer than 30 s", () => {
+    expect(waitAfter(answer(503, "31"), 1)).to.equal(undefined);
+    expect(waitAfter(answer(503, "999999999"), 1)).to.equal(undefined);
+  });
+});
+
+describe("the circuit breaker of a client", () => {
+  it("opens after five failures in a row, refuses calls, and closes after a trial", async () => {
+    let now = 1000;
+    let status = 503;
+    await using upstream = await openUpstream((res) => res.writeHead(status).end());
+    await using client = clientOf(upstream.url, { attempts: 1, now: () => now, totalTimeoutSeconds: 60 });
+    const check = client.readiness();
+    const ready = async () => check.check(new AbortController().signal);
+    expect(check).to.include({ name: "http:billing", critical: false });
+    for (let call = 0; call < 5; call++) {
+      expect(await ready()).to.deep.equal({
+        healthy: true,
+        detail: "answering",
+        meta: { calls: 0, waiting: 0 },
+      });
+      await rejection(client.get("/a"));
+    }
+    expect(await ready()).to.deep.include({
+      healthy: false,
+      detail: "not answering; the next call is possible in 15 s",
+    });
+    const refused = (await rejection(client.get("/a"))) as Error as ProblemError;
+    expect(refused).to.include({ status: 503, detail: "the service 'billing' is not answering" });
+    expect(refused.headers).to.deep.equal({ "Retry-After": "15" });
+    expect(upstream.received).to.have.length(5);
+    now += 15_000;
+    status = 200;
+    expect(await ready()).to.deep.include({ detail: "not answering; the next call is a trial" });
+    await client.get("/a");
+    expect((await ready()).healthy).to.equal(true);
+  });
+
+  it("counts connections that cannot be made, and does not count other errors of the upstream or the caller", async () => {
+    await using refused = clientOf(await closedUrl(), { attempts: 1, breakerFailures: 1 });
+    await rejection(refused.get("/a"));
+    expect((await refused.readiness().check(new AbortController().signal)).healthy).to.equal(false);
+    await using upstream = await openUpstream((res, _count, req) => {
+      if (req.url === "/hang") return;
+      res.writeHead(Number(req.url?.slice(1))).end("too long a body");
+    });
+    await using client = clientOf(upstream.url, { attempts: 1, breakerFailures: 1, maxBodyBytes: 3 });
+    await rejection(client.get("/500"));
+    await rejection(client.get("/200"));
+    const controller = new AbortController();
+    const call = rejection(client.get("/hang", { signal: controller.signal }));
+    await until("the request has arrived", () => upstream.received.length === 3);
+    controller.abort(new Error("left"));
+    await call;
+    expect((await client.readiness().check(new AbortController().signal)).healthy).to.equal(true);
+  });
+
+  it("stops the repetitions of a call", async () => {
+    await using upstream = await openUpstream((res) => res.writeHead(503).end());
+    await using client = clientOf(upstream.url, { attempts: 10, breakerFailures: 2 });
+    await rejection(client.get("/a"));
+    expect(upstream.received).to.have.length(2);
+  });
+
+  it("is critical for readiness only if the client is", async () => {
+    await using client = clientOf("http://127.0.0.1:9", { critical: true });
+    expect(client.readiness().critical).to.equal(true);
+  });
+});
+
+describe("the limit of concurrent calls", () => {
+  it("lets further calls wait in order, and refuses those that wait too long", async () => {
+    const held: (() => void)[] = [];
+    await using upstream = await openUpstream((res) => void held.push(() => res.end()));
+    await using client = clientOf(upstream.url, { maxConcurrentCalls: 2, maxWaitSeconds: 60 });
+    const order: number[] = [];
+    const calls = [1, 2, 3, 4].map(async (call) => {
+      await client.get(`/${call}`);
+      order.push(call);
+    });
+    await until("two requests have arrived", () => held.length === 2);
+    const { meta } = await client.readiness().check(new AbortController().signal);
+    expect(meta).to.deep.equal({ calls: 2, waiting: 2 });
+    for (let ended = 0; ended < 4; ended++) {
+      await until("the next request has arrived", () => held.length > ended);
+      held[ended]?.();
+      await until("it has ended", () => order.length === ended + 1);
+    }
+    await Promise.all(calls);
+    expect(order).to.deep.equal([1, 2, 3, 4]);
+
+    await using impatient = clientOf(upstream.url, {
+      maxConcurrentCalls: 1,
+      maxWaitSeconds: 0.02,
+      attempts: 1,
+    });
+    const first = impatient.get("/first");
+    await until("the first request has arrived", () => held.length === 5);
+    const refused = (await rejection(impatient.get("/second"))) as Error as ProblemError;
+    expect(refused).to.include({ status: 503, code: "ERR_SVC_UPSTREAM_UNAVAILABLE" });
+    expect((refused.cause as Error).message).to.equal("too many calls at the same time");
+    held[4]?.();
+    await first;
+    expect(upstream.received).to.have.length(5);
+  });
+
+  it("forgets a waiting call whose signal aborts", async () => {
+    const held: (() => void)[] = [];
+    await using upstream = await openUpstream((res) => void held.push(() => res.end()));
+    await using client = clientOf(upstream.url, { maxConcurrentCalls: 1, maxWaitSeconds: 60 });
+    const first = client.get("/first");
+    await until("the first request has arrived", () => held.length === 1);
+    const controller = new AbortController();
+    const second = rejection(client.get("/second", { signal: controller.signal }));
+    controller.abort(new Error("left"));
+    expect((await second).message).to.equal("left");
+    held[0]?.();
+    await first;
+    const third = client.get("/third");
+    await until("the third request has arrived", () => held.length === 2);
+    held[1]?.();
+    await third;
+    expect(upstream.received.map(({ url }) => url)).to.deep.equal(["/first", "/third"]);
+  });
+});
+
+describe("stop()", () => {
+  it("waits for running calls and refuses further ones", async () => {
+    const held: (() => void)[] = [];
+    await using upstream = await openUpstream((res) => void held.push(() => res.end("ok")));
+    const client = clientOf(upstream.url);
+    const call = client.get("/a");
+    await until("the request has arrived", () => held.length === 1);
+    const stopped = client.stop();
+    const refused = (await rejection(client.get("/b"))) as Error as ProblemError;
+    expect(refused).to.include({ status: 503 });
+    expect((refused.cause as Error).message).to.equal("the client has been stopped");
+    held[0]?.();
+    expect((await call).text()).to.equal("ok");
+    await stopped;
+    await client.stop();
+  });
+
+  it("returns without a call", async () => {
+    await clientOf("http://127.0.0.1:9").stop();
+  });
+});
