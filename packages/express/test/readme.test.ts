@@ -193,6 +193,24 @@ describe("README of @svc/express", function () {
     expect([...keys, "headers"]).to.have.members(known);
   });
 
+  it("shows every key of an upstream with its default", async () => {
+    const enabled = '[service]\nname = "orders"\n[plugins]\nenabled = ["http"]\n';
+    const shown = await configOf(enabled + (await toml(9)));
+    const base = '[plugin.http.upstreams.billing]\nbase_url = "http://127.0.0.1:8010"\n';
+    expect(shown).to.deep.equal(await configOf(enabled + base));
+    const keys = (await toml(9)).match(/^\w+ =/gm) ?? [];
+    expect(keys).to.have.length(settingsIn(shown.plugin));
+  });
+
+  it("shows every key of a route of the gateway with its default", async () => {
+    const enabled = '[service]\nname = "orders"\n[plugins]\nenabled = ["gateway"]\n';
+    const shown = await configOf(enabled + (await toml(10)));
+    const route = '[plugin.gateway.routes.api]\nprefix = "/api"\ntargets = ["http://127.0.0.1:8010"]\n';
+    expect(shown).to.deep.equal(await configOf(enabled + route));
+    const keys = (await toml(10)).match(/^\w+ =/gm) ?? [];
+    expect(keys).to.have.length(settingsIn(shown.plugin));
+  });
+
   it("ENV-6 lists every variable that is read", async () => {
     const tables = [...builtInPlugins.map(({ options }) => options), serviceTable, loggingTable];
     const read = tables.flatMap((table) => variablesOf(table));

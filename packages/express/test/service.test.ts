@@ -152,7 +152,7 @@ describe("a service", () => {
       ["rollups", inCode("rollups", "@svc/rollups")],
       ["rag", inCode("rag", "@svc/search-store")],
     ]);
-    for (const name of ["http", "llm", "rate_limit", "openapi", "gateway", "storage"]) {
+    for (const name of ["llm", "rate_limit", "openapi", "storage"]) {
       remedies.set(name, `${name} is not implemented yet`);
     }
     for (const [name, remedy] of remedies) {
@@ -161,7 +161,9 @@ describe("a service", () => {
       });
       expect(message)
         .to.contain(`plugins.enabled: ${remedy}; available plugins: `)
-        .and.to.match(/observability, telemetry, metrics, database, queue, events, cache, auth, tenancy/);
+        .and.to.match(
+          /observability, telemetry, metrics, database, queue, events, cache, http, auth, tenancy/,
+        );
     }
     const unknown = await refusal({
       config: { toml: '[service]\nname = "x"\n[plugins]\nenabled = ["metric"]\n' },

@@ -3,6 +3,8 @@ import type { Middleware } from "@svc/context";
 import { cachePlugin } from "@svc/cache/plugin";
 import { databasePlugin } from "@svc/database/plugin";
 import { eventsPlugin } from "@svc/events/plugin";
+import { gatewayPlugin } from "@svc/gateway/plugin";
+import { httpPlugin } from "@svc/http-client/plugin";
 import { queuePlugin, type QueueTools } from "@svc/job-table/plugin";
 import { authOptions, authPlugin } from "@svc/jwt-auth/plugin";
 import { observabilityPlugin } from "@svc/log/plugin";
@@ -94,8 +96,11 @@ export const builtInPlugins = [
   joinPlugins("queue", queueTools, queuePlugin, schedulesPlugin),
   eventsPlugin,
   cachePlugin,
+  httpPlugin,
   joinPlugins("auth", tokenStores, issuingPlugin, authPlugin, signInPlugin),
   tenancyPlugin,
+  // Last, so that what it passes on has gone through the other plugins.
+  gatewayPlugin,
 ] as const;
 
 /** The plugins that start if the file has no `[plugins] enabled`. */
