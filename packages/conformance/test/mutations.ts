@@ -21,7 +21,7 @@ const ofSessions = ["REF", "REV", "ISS", "OIDC", "KEY", "CLAIM", "RDY", "ERR", "
 /** Rules and rule families that a fault in the content of a token can break. */
 const ofTokens = ["AUTH", "CLAIM", "KEY", "TEN", "ERR", "COR", "LOG", "PROF", "ISS", "REV", "REF"];
 /** Rules and rule families that a fault in reports, logs, metrics or request ids can break. */
-const ofReports = "SYS RDY VER ENV COR ERR LIM LOG MET EDGE PROF AUTH-11 AUTH-14".split(" ");
+const ofReports = "SYS RDY VER ENV COR HTTP ERR LIM LOG MET EDGE PROF AUTH-11 AUTH-14".split(" ");
 /** Rules and rule families that a fault in the choice of tenants can break. */
 const ofTenants = "SYS RDY COR ERR LOG AUTH CLAIM TEN PROF".split(" ");
 

@@ -10,6 +10,7 @@ import { limitChecks } from "./limits.ts";
 import { logoutChecks } from "./logouts.ts";
 import { everyLineChecks, logChecks } from "./logs.ts";
 import { metricsChecks } from "./metrics.ts";
+import { outboundChecks, tracedOutboundChecks } from "./outbound.ts";
 import { pairChecks } from "./pairs.ts";
 import { publishedKeyChecks } from "./published-keys.ts";
 import { readinessChecks } from "./readiness.ts";
@@ -25,6 +26,7 @@ export const checks: readonly Check[] = [
   ...systemChecks,
   ...readinessChecks,
   ...correlationChecks,
+  ...outboundChecks,
   ...errorChecks,
   ...limitChecks,
   ...logChecks,
@@ -46,5 +48,6 @@ export const checks: readonly Check[] = [
   ...storeChecks,
   // These checks start last because they wait for an export, during which the others would not run.
   ...telemetryChecks,
+  ...tracedOutboundChecks,
   ...everyLineChecks,
 ];

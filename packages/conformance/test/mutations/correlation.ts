@@ -58,6 +58,7 @@ export const correlationMutations = (): readonly Mutation[] => [
     what: "X-Request-ID is not echoed",
     base: "swift",
     differences: { answer: ({ res }) => res.removeHeader("x-request-id") },
+    unjudged: ["HTTP-1"],
   },
   {
     rule: "COR-3",
@@ -82,6 +83,28 @@ export const correlationMutations = (): readonly Mutation[] => [
     what: "outbound calls do not send X-Request-ID",
     base: "swift",
     differences: { outbound: ({ "X-Request-ID": _id, ...headers }) => headers },
+    unjudged: ["HTTP-1"],
+  },
+  {
+    rule: "HTTP-1",
+    what: "outbound calls do not send an id that the service generated",
+    base: "swift",
+    differences: {
+      outbound: ({ "X-Request-ID": id = "", ...headers }) =>
+        /^[0-9a-f]{32}$/.test(id) ? headers : { ...headers, "X-Request-ID": id },
+    },
+  },
+  {
+    rule: "HTTP-2",
+    what: "outbound calls send a tenant",
+    base: "swift",
+    differences: { outbound: (headers) => ({ ...headers, "X-Tenant-ID": "acme" }) },
+  },
+  {
+    rule: "HTTP-3",
+    what: "outbound calls send a token",
+    base: "swift",
+    differences: { outbound: (headers) => ({ ...headers, Authorization: "Bearer abc" }) },
   },
   {
     rule: "COR-6",

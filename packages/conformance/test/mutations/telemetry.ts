@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage } from "node:http";
+import { currentTrace } from "@svc/context";
 import type { Json } from "../support/export-relay.ts";
 import type { Mutation } from "./mutation.ts";
 import { json } from "./report-changes.ts";
@@ -75,7 +76,7 @@ const newId = (bytes: number): string => randomBytes(bytes).toString("hex");
 /** Rules whose checks read the received spans. */
 const ofSpans = (
   "TRACE-1 TRACE-4 TRACE-7 TRACE-14 TRACE-15 TRACE-17 TRACE-18 TRACE-22 TRACE-24 TRACE-26 TRACE-28 COR-13 " +
-  "COR-14 COR-15 RDY-1 RDY-2 RDY-3"
+  "COR-14 COR-15 TRACE-9 TRACE-19 RDY-1 RDY-2 RDY-3"
 ).split(" ");
 /** Rules whose checks refuse exports, which takes about ten seconds. */
 const ofRefusals = [...ofSpans, "RDY", "TRACE"];
@@ -115,7 +116,7 @@ const changedSpans: readonly Omit<Mutation, "base" | "reaches">[] = [
     rule: "TRACE-7",
     what: "a request without a route has no span",
     differences: spans((span) =>
-      valueOf(span["attributes"] as Json[], "http.route") === undefined ? [] : span,
+      span["kind"] === 2 && valueOf(span["attributes"] as Json[], "http.route") === undefined ? [] : span,
     ),
   },
   {
@@ -190,6 +191,22 @@ const changedSpans: readonly Omit<Mutation, "base" | "reaches">[] = [
         traceparent: traceparent.replace(/-[0-9a-f]{16}-/, `-${newId(8)}-`),
       }),
     },
+    unjudged: ["TRACE-19"],
+  },
+];
+
+const outboundCalls: readonly Omit<Mutation, "base" | "reaches">[] = [
+  {
+    rule: "TRACE-9",
+    what: "spans of outbound calls do not name the server",
+    differences: lacking("server.address"),
+  },
+  {
+    rule: "TRACE-19",
+    what: "outbound calls send the trace of the request's span",
+    differences: {
+      outbound: (headers) => ({ ...headers, traceparent: currentTrace()?.traceparent ?? "" }),
+    },
   },
 ];
 
@@ -230,6 +247,7 @@ const refusals: readonly Omit<Mutation, "base" | "reaches">[] = [
 
 export const telemetryMutations = (): readonly Mutation[] => [
   ...changedSpans.map((each) => ({ ...each, base: "traced" as const, reaches: ofSpans })),
+  ...outboundCalls.map((each) => ({ ...each, base: "traced" as const, reaches: ofSpans })),
   ...refusals.map((each) => ({ ...each, base: "traced" as const, reaches: ofRefusals })),
   {
     rule: "TRACE-5",

@@ -1,4 +1,12 @@
-import { contextOf, type Middleware, type ReadinessCheck } from "@svc/context";
+import {
+  contextOf,
+  currentContext,
+  currentTrace,
+  inSpan,
+  type Middleware,
+  type ReadinessCheck,
+  type SpanHook,
+} from "@svc/context";
 import { createService, type Service } from "@svc/express";
 import { optionalAuth, requireAuth, requireRoles, requireScopes } from "@svc/jwt-auth";
 import { unprocessable } from "@svc/problem";
@@ -139,7 +147,7 @@ async function startOne(
     ...(differences.middleware === undefined ? {} : { middleware: [differences.middleware] }),
     ...(sessions === undefined ? {} : { auth: sessions.auth(replica) }),
     routes(app, made) {
-      routes(app, base, broken, differences);
+      routes(app, base, broken, differences, spanOf(made));
       sessions?.routes(app, made);
     },
   });
@@ -176,7 +184,18 @@ function checkOf(
   };
 }
 
-function routes(app: express.Express, base: Base, broken: Set<string>, differences: Differences): void {
+/** Returns the hook for spans of outbound calls, if the service exports spans. */
+function spanOf({ telemetry }: Service): SpanHook | undefined {
+  return telemetry?.exporting === true ? telemetry.span : undefined;
+}
+
+function routes(
+  app: express.Express,
+  base: Base,
+  broken: Set<string>,
+  differences: Differences,
+  span: SpanHook | undefined,
+): void {
   const withAuth = base.features.includes("auth");
   const guard = (each: Middleware): Middleware => (withAuth ? each : optionalAuth());
   app.get("/open", (_req, res) => void res.json({ open: true }));
@@ -207,11 +226,15 @@ function routes(app: express.Express, base: Base, broken: Set<string>, differenc
   app.get("/items/:id", (_req, res) => void res.json({}));
   app.get("/page", (_req, res) => void res.type("html").send("<!doctype html><title>page</title>"));
   app.get("/outbound", async (req, res) => {
-    const headers = propagationHeaders() as Record<string, string>;
-    const answer = await fetch(req.query["to"] as string, {
-      headers: differences.outbound?.(headers) ?? headers,
+    const url = new URL(req.query["to"] as string);
+    const attributes = { "jfast.upstream": "echo", "server.address": url.hostname };
+    const status = await inSpan(span, "GET echo", "client", attributes, async ({ trace, set }) => {
+      const headers = propagationHeaders(currentContext(), trace ?? currentTrace()) as Record<string, string>;
+      const answer = await fetch(url, { headers: differences.outbound?.(headers) ?? headers });
+      set({ "http.response.status_code": answer.status });
+      return answer.status;
     });
-    res.json({ status: answer.status });
+    res.json({ status });
   });
   app.get("/slow", (_req, res) => {
     setTimeout(() => {
