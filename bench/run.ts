@@ -49,6 +49,10 @@ const benches: Readonly<Record<string, Entry>> = {
     description: "the cost that tracing adds to a request and to a statement, with peers; has bounds",
     load: async () => (await import("./telemetry/bench.ts")).telemetry,
   },
+  client: {
+    description: "the cost of a call to another service, with undici and fetch; has bounds",
+    load: async () => (await import("./client/bench.ts")).client,
+  },
   budget: {
     description: "fails when a ratio of http grew over its baseline; needs SVC_PERF_BUDGET=1",
     load: async () => (await import("./budget.ts")).budget,
