@@ -12,6 +12,7 @@ const experiments: Readonly<Record<string, () => Promise<Experiment>>> = {
   "log-pressure": async () => (await import("./log-pressure.ts")).logPressure,
   "memory-soak": async () => (await import("./memory-soak.ts")).memorySoak,
   "collector-faults": async () => (await import("./collector-faults.ts")).collectorFaults,
+  "upstream-faults": async () => (await import("./upstream-faults.ts")).upstreamFaults,
   "tenant-leak": async () => (await import("./tenant-leak.ts")).tenantLeak,
   "search-tenants": async () => (await import("./search-tenants.ts")).searchTenants,
   "token-differential": async () => (await import("./token-differential.ts")).tokenDifferential,
