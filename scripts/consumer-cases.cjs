@@ -88,6 +88,30 @@ const cases = {
     );
     return async (get) => assert.deepEqual(await (await get("/")).json(), { exporting: false });
   },
+  async "http-client"({ use, app }) {
+    const { createClient } = await use("@svc/http-client");
+    app.get("/", (_req, res) => res.json({ called: true }));
+    return async (get) => {
+      const { url } = await get("/");
+      const client = createClient({ name: "own", baseUrl: new URL(url).origin });
+      assert.deepEqual((await client.get("/")).json(), { called: true });
+      await client.stop();
+    };
+  },
+  async gateway({ use, app }) {
+    const { gateway } = await use("@svc/gateway");
+    const target = createServer((req, res) => res.end(`behind ${req.url}`)).listen(0, "127.0.0.1");
+    await once(target, "listening");
+    const proxy = gateway({
+      routes: [{ prefix: "/api", targets: [`http://127.0.0.1:${target.address().port}`] }],
+    });
+    app.use(proxy);
+    return async (get) => {
+      assert.equal(await (await get("/api/a")).text(), "behind /api/a");
+      await proxy.stop();
+      target.close();
+    };
+  },
   async health({ use, app }) {
     const { health } = await use("@svc/health");
     app.use(health({ service: "s", version: "1", env: "local" }));

@@ -158,7 +158,7 @@ export const definition = {
     html: optional("request", "serves an HTML page"),
     outbound: optional(
       "request",
-      "calls the URL given as `{url}`, with a client that does not forward `Authorization`; the kit listens there, on a free port of 127.0.0.1",
+      "calls the URL given as `{url}` and does not forward `Authorization`; the kit listens on a free port of 127.0.0.1",
     ),
     slow: optional("request", "answers after the request timeout"),
     streaming: optional("request", "starts its response at once and ends it after the request timeout"),

@@ -13,22 +13,21 @@ const noCall = "no outbound call arrived: see COR-5";
 const tenant = "svc-conformance-tenant";
 
 interface Called {
-  /** The headers of the outbound call; undefined if none arrived. */
+  /** Undefined if no call arrived. */
   readonly sent: IncomingHttpHeaders | undefined;
-  /** The request id of the response. */
   readonly requestId: string | undefined;
   readonly token: string | undefined;
 }
 
 /** Sends a request without an id, with a trace, a tenant and a token, and returns the headers of the outbound call. */
 function called(kit: Kit): Promise<Called> {
-  return kit.once("an outbound call of a new request", async () => {
+  return kit.once("an outbound call", async () => {
     const echo = await kit.echo();
-    const call = requestOf(given(kit.settings.probes.outbound));
+    const probe = given(kit.settings.probes.outbound);
     const name = kit.unique();
     const token = grant(kit);
-    const answer = await kit.ask(given(kit.settings.probes.outbound), {
-      path: call.path.replaceAll("{url}", encodeURIComponent(echo.urlFor(name))),
+    const answer = await kit.ask(probe, {
+      path: requestOf(probe).path.replaceAll("{url}", encodeURIComponent(echo.urlFor(name))),
       headers: [
         ["traceparent", traceparent(newTraceId(kit))],
         ["X-Tenant-ID", tenant],
