@@ -81,6 +81,7 @@ async function tryOnce(
   pool: Dispatcher,
 ): Promise<Answer | UpstreamError> {
   const exchange = new Exchange({
+    method,
     maxBodyBytes: isStreamed ? undefined : maxBodyBytes,
     acceptsEncoding,
     errorOfBody: (error) => problemOf(name, transportFailure(error, true), 0),

@@ -12,6 +12,7 @@ export interface Answer {
 }
 
 export interface ExchangeOptions {
+  readonly method: string;
   /** Maximum size of the body in bytes; undefined makes the body a stream. */
   readonly maxBodyBytes: number | undefined;
   /** Whether the caller decodes the body itself. */
@@ -103,11 +104,15 @@ export class Exchange implements Dispatcher.DispatchHandler {
         done(error);
       },
     });
+    // The caller may not listen yet when the connection fails; without a listener, the error would end the process.
+    body.on("error", () => undefined);
     this.#body = body;
     this.#resolve({ status: this.#status, headers: this.#headers, chunks: [], body });
   }
 
   #check(controller: Dispatcher.DispatchController, maxBodyBytes: number): void {
+    // These headers then describe a body that is not sent.
+    if (this.#options.method === "HEAD" || this.#status === 304) return;
     const { "content-length": length, "content-encoding": encoding = "identity" } = this.#headers;
     if (Number(length ?? 0) > maxBodyBytes) controller.abort(tooLarge(this.#options));
     else if (encoding !== "identity" && !this.#options.acceptsEncoding)

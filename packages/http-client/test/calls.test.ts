@@ -275,6 +275,21 @@ describe("a call", () => {
     });
   }
 
+  for (const [method, status] of [
+    ["HEAD", 200],
+    ["GET", 304],
+  ] as const) {
+    it(`accepts the headers of a large compressed body that ${method} with ${status} does not send`, async () => {
+      await using upstream = await openRawUpstream((socket) =>
+        socket.write(`HTTP/1.1 ${status} x\r\nContent-Length: 1000000\r\nContent-Encoding: gzip\r\n\r\n`),
+      );
+      await using client = clientOf(upstream.url, { maxBodyBytes: 10 });
+      const response = await client.request(method, "/a");
+      expect(response).to.include({ status });
+      expect(response.bytes()).to.have.length(0);
+    });
+  }
+
   it("throws 502 for a compressed body that it did not ask for, and returns one that it asked for", async () => {
     await using upstream = await openUpstream((res) =>
       res.writeHead(200, { "Content-Encoding": "gzip" }).end("compressed"),
@@ -360,6 +375,8 @@ describe("a call", () => {
       );
       await using client = clientOf(upstream.url);
       const { body } = await client.stream("GET", "/a");
+      // The failure arrives before the caller reads.
+      await until("the connection has failed", () => body.destroyed);
       const error = await failureOf(body.toArray());
       expect(error).to.include({ status: 502 });
     });
