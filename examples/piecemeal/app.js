@@ -2,6 +2,7 @@
 // a comment. Delete these lines and the import of a package, and the rest still works.
 import express from "express";
 import { health } from "@svc/health";
+import { createClient } from "@svc/http-client";
 import { jsonBody } from "@svc/json-body";
 import { accessLog, createLogger } from "@svc/log";
 import { metrics } from "@svc/metrics";
@@ -20,6 +21,9 @@ export async function createApp() {
   const tracing = telemetry({ service, version, env, exporter: "memory" }); // @svc/telemetry: or an endpoint
   await tracing.ready; // @svc/telemetry: requests before have no spans
 
+  const baseUrl = process.env.TRANSLATOR_URL ?? "http://127.0.0.1:8030"; // @svc/http-client
+  const translator = createClient({ name: "translator", baseUrl }); // @svc/http-client: calls within limits
+
   // Before the routes, in this order.
   app.use(requestId()); // @svc/request-id: X-Request-ID and W3C trace context, in and out
   app.use(tracing); // @svc/telemetry: a span per request
@@ -37,6 +41,9 @@ export async function createApp() {
     }
     res.status(201).json({ greeting: `Hello, ${name}` });
   });
+
+  const translated = async () => (await translator.get("/greeting")).json(); // @svc/http-client
+  app.get("/translated", async (_req, res) => res.json(await translated())); // @svc/http-client
 
   // After the routes.
   app.get("/metrics", measure.handler); // @svc/metrics

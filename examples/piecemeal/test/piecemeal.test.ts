@@ -7,7 +7,16 @@ import request from "supertest";
 import { canFind, conditions, started } from "../../support/started.ts";
 
 const startFile = new URL("../start.js", import.meta.url);
-const packages = ["request-id", "log", "metrics", "telemetry", "json-body", "health", "problem"];
+const packages = [
+  "request-id",
+  "log",
+  "metrics",
+  "telemetry",
+  "json-body",
+  "http-client",
+  "health",
+  "problem",
+];
 
 for (const [name, args] of Object.entries(conditions)) {
   describe(`the plain Express 5 application, with the ${name} packages`, function () {
@@ -32,6 +41,10 @@ for (const [name, args] of Object.entries(conditions)) {
       expect([broken.status, broken.type]).to.deep.equal([400, "application/problem+json"]);
       expect((await request(app.url).get("/nowhere")).type).to.equal("application/problem+json");
       expect((await request(app.url).delete("/greetings")).headers["allow"]).to.contain("POST");
+
+      const translated = await request(app.url).get("/translated");
+      expect([translated.status, translated.type]).to.deep.equal([503, "application/problem+json"]);
+      expect(translated.body).to.include({ detail: "the service 'translator' is not answering" });
 
       expect((await request(app.url).get("/health")).body).to.include({ status: "ok", service: "piecemeal" });
       expect((await request(app.url).get("/ready")).status).to.equal(200);
