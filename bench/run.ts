@@ -53,6 +53,10 @@ const benches: Readonly<Record<string, Entry>> = {
     description: "the cost of a call to another service, with undici and fetch; has bounds",
     load: async () => (await import("./client/bench.ts")).client,
   },
+  gateway: {
+    description: "the cost of a request that is passed on, with http-proxy-middleware; has bounds",
+    load: async () => (await import("./gateway/bench.ts")).gateway,
+  },
   budget: {
     description: "fails when a ratio of http grew over its baseline; needs SVC_PERF_BUDGET=1",
     load: async () => (await import("./budget.ts")).budget,

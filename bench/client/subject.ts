@@ -2,6 +2,7 @@ import { RequestContext, runWithContext } from "@svc/context";
 import { createClient } from "@svc/http-client";
 import { Pool } from "undici";
 import { expectEqual } from "../harness/expect-equal.ts";
+import type { PeerSetting } from "../harness/peer-bench.ts";
 import type { Subject } from "../harness/subject.ts";
 
 /** How many calls run at the same time. */
@@ -13,7 +14,7 @@ type Ask = () => Promise<unknown>;
 
 /** Calls a server in another process, and reads its responses as JSON. */
 export async function start(setting: string): Promise<Subject> {
-  const { by, url } = JSON.parse(setting) as { readonly by: string; readonly url: string };
+  const { by, url } = JSON.parse(setting) as PeerSetting;
   const ask = askBy(by, url);
   return {
     async prove() {

@@ -21,7 +21,7 @@ export async function createApp() {
   const tracing = telemetry({ service, version, env, exporter: "memory" }); // @svc/telemetry: or an endpoint
   await tracing.ready; // @svc/telemetry: requests before have no spans
 
-  const baseUrl = process.env.TRANSLATOR_URL ?? "http://127.0.0.1:8030"; // @svc/http-client
+  const baseUrl = "http://127.0.0.1:8030"; // @svc/http-client: where the other service listens
   const translator = createClient({ name: "translator", baseUrl }); // @svc/http-client: calls within limits
 
   // Before the routes, in this order.

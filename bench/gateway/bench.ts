@@ -1,0 +1,13 @@
+import type { Bench } from "../harness/bench.ts";
+import { peerBench, type PeerComparison } from "../harness/peer-bench.ts";
+
+export const comparison: PeerComparison = {
+  bench: "gateway",
+  names: ["http-proxy-middleware", "svc", "bare-undici"],
+  module: new URL("./subject.ts", import.meta.url),
+  unit: "request",
+  bounds: [{ to: "http-proxy-middleware", most: 0.6 }],
+};
+
+/** Measures the CPU time of a process that passes requests on to another one. */
+export const gateway: Bench = peerBench(comparison);
