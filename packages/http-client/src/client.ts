@@ -50,8 +50,11 @@ export function createClient(options: ClientOptions): Client {
   const breaker = createBreaker({
     failures: resolved.breakerFailures,
     coolDownMs: resolved.breakerCoolDownSeconds * 1000,
-    onChange: ({ from, to, failures }) =>
-      log?.[to === "open" ? "warn" : "info"]({ upstream: name, from, to, failures }, "circuit breaker"),
+    onChange({ to, failures }) {
+      if (to === "open")
+        log?.warn({ upstream: name, failures }, "a service is not answering; calls are refused");
+      else if (to === "closed") log?.info({ upstream: name }, "a service is answering again");
+    },
     now,
   });
   const bulkhead = createBulkhead(resolved.maxConcurrentCalls, resolved.maxWaitSeconds * 1000);
