@@ -6,6 +6,8 @@ import { createDatabase } from "@svc/database";
 import { createBusConsumer, createEvents } from "@svc/events";
 import { serve } from "@svc/express";
 import { health } from "@svc/health";
+import { gateway } from "@svc/gateway";
+import { createClient } from "@svc/http-client";
 import { createJobTable, createWorker } from "@svc/job-table";
 import { jwtAuth } from "@svc/jwt-auth";
 import { createLogger } from "@svc/log";
@@ -24,6 +26,8 @@ import { expect } from "chai";
 import fc from "fast-check";
 
 const canary = "canary5ecr3t";
+/** No server listens on this port. */
+const closed = "http://127.0.0.1:9";
 const words = ["authorization", "cookie", "set-cookie", "x-api-key"];
 const levels = ["debug", "info", "warn", "error", "fatal"] as const;
 
@@ -74,6 +78,17 @@ const drives: Readonly<Record<string, Drive>> = {
       Promise.reject(Object.assign(new Error(`password=${canary}`), { code: word })),
     );
     await serving.stop();
+  },
+  async gateway(logger) {
+    await using proxy = gateway({ routes: [{ prefix: "/api", targets: [closed] }], logger });
+    await using server = await listen((req, res) => proxy(req, res, () => res.end()));
+    // A target rests after three failures.
+    for (let n = 0; n < 3; n++) await fetch(`${server.url}/api/${canary}?token=${canary}`);
+  },
+  async "http-client"(logger, name) {
+    const options = { name, baseUrl: closed, attempts: 1, breakerFailures: 1, logger };
+    await using client = createClient(options);
+    await client.get(`/${canary}`, { headers: { Authorization: canary } }).catch(() => undefined);
   },
   async health(logger, name) {
     const check = () => ({ healthy: false, detail: `password=${canary}` });
