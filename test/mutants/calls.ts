@@ -39,7 +39,7 @@ export const calls: Mutants = {
   },
   "TRACE-19": {
     file: "packages/http-client/src/request-headers.ts",
-    find: "span?.trace ?? currentTrace(context),",
-    replace: "currentTrace(context),",
+    find: "propagationHeaders(context, span?.trace);",
+    replace: "propagationHeaders(context);",
   },
 };

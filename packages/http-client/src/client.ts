@@ -98,13 +98,13 @@ export function createClient(options: ClientOptions): Client {
       if (!acceptsEncoding && !isStreamed) headers["Accept-Encoding"] = "identity";
       if (body.type !== undefined && !hasHeader(headers, "content-type")) headers["Content-Type"] = body.type;
       const ready: Call = { method, path: target, headers, body, isStreamed, acceptsEncoding };
-      return inBulkhead(ready, createCallLimit(endsAt - at, endsAt, given.signal), span, given);
+      return runLimited(ready, createCallLimit(endsAt - at, endsAt, given.signal), span, given);
     };
     if (hook === undefined) return sendCall(undefined);
     return inSpan(hook, `${method} ${name}`, "client", spanAttributes, sendCall);
   }
 
-  async function inBulkhead(
+  async function runLimited(
     ready: Call,
     limit: CallLimit,
     span: OpenSpan | undefined,
@@ -116,7 +116,7 @@ export function createClient(options: ClientOptions): Client {
       isEntered = (await (bulkhead.enter(signal) ?? true)) === true;
       if (!isEntered) throw new UpstreamError("unavailable", "too many calls at the same time");
       const tools = { options: resolved, breaker, budget, pool: pool ?? (await opening) };
-      answer = await follow(ready, limit, span, tools);
+      answer = await followRedirects(ready, limit, span, tools);
       refuseFailure(answer, throwOn4xx);
       return answer;
     } catch (error) {
@@ -131,7 +131,7 @@ export function createClient(options: ClientOptions): Client {
     }
   }
 
-  async function follow(
+  async function followRedirects(
     ready: Call,
     limit: CallLimit,
     span: OpenSpan | undefined,

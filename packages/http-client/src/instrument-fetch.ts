@@ -1,6 +1,7 @@
-import { currentContext, currentTrace, inSpan, type OpenSpan, type SpanHook } from "@svc/context";
+import { currentContext, inSpan, type OpenSpan, type SpanHook } from "@svc/context";
 import { propagationHeaders } from "@svc/request-id";
 import { defineOptions, kinds as k, type OptionsOf } from "@svc/options";
+import { refuse } from "./request-headers.ts";
 
 const isOrigin = (value: unknown): value is string =>
   typeof value === "string" && URL.canParse(value) && new URL(value).origin === value;
@@ -39,14 +40,10 @@ export function instrumentFetch(
     const request = new Request(input, init);
     const { origin, hostname } = new URL(request.url);
     if (!known.has(origin)) return fetch(input, init);
-    if (request.headers.has("x-tenant-id")) {
-      throw new TypeError(
-        "X-Tenant-ID is never sent to another service, which takes the tenant from the token",
-      );
-    }
+    if (request.headers.has("x-tenant-id")) refuse("x-tenant-id");
     const send = async (span?: OpenSpan): Promise<Response> => {
       const context = currentContext();
-      const correlation = propagationHeaders(context, span?.trace ?? currentTrace(context));
+      const correlation = propagationHeaders(context, span?.trace);
       for (const header in correlation) request.headers.set(header, correlation[header] ?? "");
       const bearer = forwardAuthorization ? context?.bearer : undefined;
       if (bearer !== undefined && !request.headers.has("authorization"))

@@ -1,4 +1,4 @@
-import { currentContext, currentTrace, type OpenSpan } from "@svc/context";
+import { currentContext, type OpenSpan } from "@svc/context";
 import { propagationHeaders } from "@svc/request-id";
 
 /** Headers of a call; undefined leaves one out. */
@@ -35,10 +35,7 @@ export function requestHeaders(
   forwardAuthorization: boolean,
 ): Record<string, string | string[]> {
   const context = currentContext();
-  const headers: Record<string, string | string[]> = propagationHeaders(
-    context,
-    span?.trace ?? currentTrace(context),
-  );
+  const headers: Record<string, string | string[]> = propagationHeaders(context, span?.trace);
   let hasAuthorization = false;
   for (const name in given) {
     const value = given[name];

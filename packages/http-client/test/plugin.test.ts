@@ -2,7 +2,7 @@ import { httpPlugin } from "@svc/http-client/plugin";
 import { expect } from "chai";
 
 describe("the plugin `http`", () => {
-  it("has the keys of the contract's users: address, token, time limits, tries and criticality", () => {
+  it("has these keys for an upstream", () => {
     const { each } = httpPlugin.options.keys.upstreams;
     expect(Object.values(each.keys).map(({ key }) => key)).to.deep.equal([
       "base_url",
