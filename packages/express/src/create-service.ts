@@ -134,13 +134,13 @@ async function assemble(
   // Only probes and scrapers send requests to a worker, so it needs neither authentication nor tenancy.
   const probed = (each: PluginParts): PluginParts => ({ edge: each.edge, routes: each.routes });
   const layered = serves ? all : all.map(probed);
-  const edge = edgeLayers(settings, layered);
+  const hasOwnLimits = ownLimitsOf(layered);
+  const edge = edgeLayers(settings, layered, hasOwnLimits);
   const front = [...layered.flatMap((each) => each.page ?? []), framework.front];
   // The application's middleware stays in separate layers, so that Express handles its promises and errors as usual.
   if (!serves || resolved.middleware.length === 0) app.use(compose([...edge, ...front]));
   else app.use(compose(edge), ...resolved.middleware, compose(front));
 
-  const hasOwnLimits = ownLimitsOf(layered);
   const inFlight = trackRequests(app, {
     requestTimeoutMs: settings.requestTimeoutSeconds * 1000,
     maxBodyBytes: settings.maxBodyBytes,

@@ -13,6 +13,7 @@ type LayerSlot = "edge" | "identity" | "admission" | "behindBody";
 export function edgeLayers(
   settings: ServiceSettings,
   plugins: readonly PluginParts[],
+  hasOwnLimits: PluginParts["hasOwnLimits"],
 ): readonly Middleware[] {
   const of = (slot: LayerSlot): readonly (Middleware | undefined)[] => plugins.map((each) => each[slot]);
   const { maxBodyBytes } = settings;
@@ -24,7 +25,7 @@ export function edgeLayers(
     settings.trustedHosts.length > 0
       ? trustedHosts(settings.trustedHosts, calledByAddress(plugins))
       : undefined,
-    unless(ownLimitsOf(plugins), bodyLimit({ maxBytes: maxBodyBytes })),
+    unless(hasOwnLimits, bodyLimit({ maxBytes: maxBodyBytes })),
     ...of("identity"),
     ...of("admission"),
     jsonBody({ maxBytes: maxBodyBytes, otherTypes: "refuse" }),

@@ -6,8 +6,14 @@ import { routeOptions } from "./options.ts";
 
 export type { Gateway } from "./gateway.ts";
 
-/** Paths of every service, which a route with the prefix `/` must not take. */
+/** Paths of every service, which no route takes, such as one with the prefix `/health`. */
 const SYSTEM_PATHS = ["/health", "/ready", "/info"];
+
+const FORWARDED: unique symbol = Symbol("@svc/gateway/forwarded") as never;
+
+interface JudgedRequest extends IncomingMessage {
+  [FORWARDED]?: boolean;
+}
 
 /** `[plugin.gateway]`: passes requests on to other services, as `service.gateway`. */
 export const gatewayPlugin = definePlugin({
@@ -22,10 +28,12 @@ export const gatewayPlugin = definePlugin({
     const { gateway } = await import("./gateway.ts");
     const made = gateway({ ...options, self: service.origins, span: spanPart(context), logger });
     let kept: ReadonlySet<string> | undefined;
-    const isForwarded = (req: IncomingMessage): boolean => {
+    const judge = (req: IncomingMessage): boolean => {
       kept ??= new Set([...SYSTEM_PATHS, ...systemPaths()]);
       return made.routeOf(req) !== undefined && !kept.has(pathOf(req));
     };
+    // The server, the body limit and the middleware ask in turn.
+    const isForwarded = (req: JudgedRequest): boolean => (req[FORWARDED] ??= judge(req));
     const admission: Middleware = (req, res, next) => {
       if (!isForwarded(req)) return next();
       const upgrade = upgradeOf(req);

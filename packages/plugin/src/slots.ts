@@ -58,7 +58,7 @@ export interface PluginParts<Parts extends object = object> {
   readonly admission?: Middleware | undefined;
   /**
    * Returns whether `admission` handles a request with its own limits, as a gateway does: the service's limits of body size
-   * and time do not apply to it. Called once per request, before every middleware. Default: no such requests.
+   * and time do not apply to it. Called several times per request, first before all middleware. Default: no such requests.
    */
   readonly hasOwnLimits?: ((req: IncomingMessage) => boolean) | undefined;
   /** Runs after body parsing, for plugin routes that need the body. */

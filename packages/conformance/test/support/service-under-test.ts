@@ -1,7 +1,6 @@
 import {
   contextOf,
   currentContext,
-  currentTrace,
   inSpan,
   type Middleware,
   type ReadinessCheck,
@@ -229,7 +228,7 @@ function routes(
     const url = new URL(req.query["to"] as string);
     const attributes = { "jfast.upstream": "echo", "server.address": url.hostname };
     const status = await inSpan(span, "GET echo", "client", attributes, async ({ trace, set }) => {
-      const headers = propagationHeaders(currentContext(), trace ?? currentTrace()) as Record<string, string>;
+      const headers = propagationHeaders(currentContext(), trace) as Record<string, string>;
       const answer = await fetch(url, { headers: differences.outbound?.(headers) ?? headers });
       set({ "http.response.status_code": answer.status });
       return answer.status;
