@@ -85,7 +85,7 @@ export class Exchange implements Dispatcher.DispatchHandler, BodyListener {
     return {
       path: forwarding.path,
       method: req.method ?? "GET",
-      headers: requestHeaders(req, forwarding.isTrusted, this.span?.trace),
+      headers: requestHeaders(req, forwarding, this.span?.trace),
       body: hasBody(req) ? new RequestBody(req, forwarding.route.maxBodyBytes, this) : null,
     };
   }

@@ -28,6 +28,11 @@ export const routeOptions = defineOptions("gateway()", {
   targets: { key: "targets", kind: k.listOf(origin) },
   /** Whether to remove the prefix from the path that the target receives. Default: false. */
   stripPrefix: { key: "strip_prefix", kind: k.withDefault(k.boolean(), false) },
+  /**
+   * Whether the target receives the client's `Host` instead of its own: for services that compare it with `Origin`, or read
+   * the tenant from it. Default: false.
+   */
+  preserveHost: { key: "preserve_host", kind: k.withDefault(k.boolean(), false) },
   /** Time limit from the end of the request to the head of the response, in seconds. Default: 30. */
   timeoutSeconds: { key: "timeout", kind: k.withDefault(seconds, 30) },
   /** Time limit for a connection to one target, in seconds. Default: 2. */

@@ -1,6 +1,7 @@
 import { activeSpanTrace, contextOf, hasOpenTelemetry, type TraceContext } from "@svc/context";
 import { propagationHeaders } from "@svc/request-id";
 import type { IncomingMessage } from "node:http";
+import type { Forwarding } from "./exchange.ts";
 import { connectionTokens, HOP_BY_HOP } from "./hop-by-hop.ts";
 import { plainAddress } from "./trusted-proxies.ts";
 
@@ -23,15 +24,16 @@ const DROPPED: ReadonlySet<string> = new Set([
 const KEPT: ReadonlySet<string> = new Set(["authorization", "content-length", "cookie", "origin"]);
 
 /**
- * Returns the headers of a request for its target, names and values alternating, in the client's order. `Host` is missing:
- * undici sets it.
+ * Returns the headers of a request for its target, names and values alternating, in the client's order. Without
+ * `preserveHost`, `Host` is missing: undici sets it.
  *
- * @param isTrusted whether the peer of the socket may set `X-Forwarded-*`
+ * @param forwarding says whether the peer of the socket may set `X-Forwarded-*`, and whether the target gets the client's
+ *   `Host`
  * @param trace the trace of the gateway's span; without one the client's trace headers are passed on (GW-1, GW-2)
  */
 export function requestHeaders(
   req: IncomingMessage,
-  isTrusted: boolean,
+  { isTrusted, route }: Pick<Forwarding, "isTrusted" | "route">,
   trace: TraceContext | undefined,
 ): string[] {
   const own = ownHeaders(req, trace);
@@ -46,6 +48,8 @@ export function requestHeaders(
     headers.push(name, rawHeaders[at + 1] as string);
   }
   for (const name in own) headers.push(name, own[name] as string);
+  const { host } = req.headers;
+  if (route.preserveHost && host) headers.push("Host", host);
   addForwarded(headers, req, isTrusted);
   return headers;
 }

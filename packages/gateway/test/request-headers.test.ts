@@ -71,6 +71,19 @@ describe("the headers of a request", () => {
     expect(headers["x-forwarded-for"]).to.equal("127.0.0.1");
   });
 
+  it("have the client's Host with preserveHost, once, and without one that of the target", async () => {
+    const routes = [{ prefix: "/api", targets: [upstream.url], preserveHost: true }];
+    await using preserving = await startGateway({ routes });
+    await send(preserving);
+    const received = upstream.only();
+    expect(pairsOf(received, "host", "x-forwarded-host")).to.deep.equal([
+      "host: public.example",
+      "X-Forwarded-Host: public.example",
+    ]);
+    await rawRequest(preserving.port, "GET /api HTTP/1.0\r\n\r\n");
+    expect(upstream.received[1]?.headers.host).to.equal(`127.0.0.1:${upstream.port}`);
+  });
+
   it("lose those that apply to one connection, and those that Connection names", async () => {
     await rawRequest(
       server.port,
