@@ -1,14 +1,13 @@
 import { randomBytes } from "node:crypto";
-import { once } from "node:events";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { configurationExitCode, loadConfig, ports, type ServiceSettings } from "@svc/config";
 import { demoFolder, demoPostgres, freePort } from "@svc/dev-services";
 import type { Service } from "@svc/express";
 import { ConfigurationError } from "@svc/options";
-import { demoConfiguration, withLocalTraces } from "./demo-configuration.ts";
+import { configuration } from "./configuration.ts";
 import type { DemoProvider } from "./demo-provider.ts";
+import { requireFree } from "./free-port.ts";
 import type { ExpensesOptions } from "./service.ts";
 
 /** Options of {@link startDemo}. */
@@ -17,7 +16,7 @@ export interface StartDemoOptions {
   readonly checkout: string;
   /** Default: `process.env`. */
   readonly env?: NodeJS.ProcessEnv | undefined;
-  /** Whether the search is opened when the service starts, instead of at first use. Default true. */
+  /** Whether the search is opened when the service starts, instead of at first use. Default: unless `PUBLIC_PORT` is set. */
   readonly openSearch?: boolean | undefined;
   /** How the passwords of the demo users are hashed. Default: the service's own settings. */
   readonly passwords?: ExpensesOptions["passwords"];
@@ -25,13 +24,15 @@ export interface StartDemoOptions {
 
 /**
  * Starts the service with demo data: on the PostgreSQL of `DATABASE_URL`, or else on its own PostgreSQL, which listens
- * on the port after the service's and keeps its files (PORT-4, PORT-6). An error at the start is written to standard
+ * on the port after the service's and keeps its files (PORT-4, PORT-6). `PUBLIC_PORT` is the port of a gateway in front of the
+ * service, `RECEIPTS_URL` the origin of the receipts service, without which expenses get no receipts. An error at the start is written to standard
  * error and ends the process: with exit code 2 for a wrong configuration, else with 1.
  */
 export async function startDemo({
   checkout,
   env = process.env,
-  openSearch = true,
+  // Behind a gateway, three services start at once, and the search needs seconds.
+  openSearch = !env["PUBLIC_PORT"],
   passwords,
 }: StartDemoOptions): Promise<void> {
   try {
@@ -43,7 +44,8 @@ export async function startDemo({
       // Outside of local, several replicas may run, and they cannot share the temporary search index of one process.
       const search = isLocal ? { embeddedSearch: {}, openSearch } : {};
       const demo = { seed: isLocal, demoUsers: isLocal, passwords, ...search };
-      await tellWhereToLook(await start(service, withSecret, demo));
+      const started = await start(service, withSecret, demo);
+      if (!env["PUBLIC_PORT"]) await tellWhereToLook(started);
       return;
     }
     if (service.env === "prod") throw new ConfigurationError("the demo", [noDemoInProduction]);
@@ -104,11 +106,15 @@ async function start(
   // The demo provider lets a visitor sign in as any user, so it runs only in local; it must know the port of the
   // callback.
   if (environment !== "local" || port === 0) return startService(expensesService(env, options));
-  const redirectUri = `http://localhost:${port}/auth/demo/callback`;
+  // Behind a gateway, browsers use the gateway's port.
+  const redirectUri = `http://localhost:${env["PUBLIC_PORT"] || port}/auth/demo/callback`;
   const { startDemoProvider } = await import("./demo-provider.ts");
   const provider: DemoProvider = await startDemoProvider({ redirectUris: [redirectUri] });
-  const config = withLocalTraces(demoConfiguration(provider, redirectUri), env);
-  const service = await startService({ ...expensesService(env, options), config });
+  const withTraces = env["SVC_TELEMETRY_ENDPOINT"] ? env : { ...env, TRACES_EXPORTER: "memory" };
+  const receiptsUrl = env["RECEIPTS_URL"] || undefined;
+  const expenses = expensesService(withTraces, { ...options, withReceipts: receiptsUrl !== undefined });
+  const config = configuration({ demo: { provider, redirectUri }, receiptsUrl });
+  const service = await startService({ ...expenses, config });
   service.onStop("close", () => provider.stop());
   return service;
 }
@@ -116,18 +122,6 @@ async function start(
 // A new secret at every start, so that tokens of a demo are valid neither in other services nor after a restart.
 function secretFor(env: NodeJS.ProcessEnv): string {
   return env["SVC_AUTH_SECRET"] || randomBytes(32).toString("base64url");
-}
-
-// Check before the database starts; if another process takes the port later, the service reports it.
-async function requireFree(port: number, host: string): Promise<void> {
-  const server = createServer().listen(port, host);
-  try {
-    await once(server, "listening");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE") return;
-    throw new Error(`port ${port} of ${host} is taken; set SVC_PORT to a free one`);
-  }
-  await new Promise((resolve) => server.close(resolve));
 }
 
 type Checks = Awaited<ReturnType<Service["health"]["report"]>>["checks"];

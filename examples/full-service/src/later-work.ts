@@ -3,14 +3,21 @@ import { countExpense } from "./activity.ts";
 import type { Data } from "./data.ts";
 import { importJob, type ImportJobOptions, importTask } from "./imports/job.ts";
 import { pruneJob, pruneTask } from "./imports/prune.ts";
+import { requestReceipt } from "./receipts.ts";
 import { announcer, recorded } from "./recorded.ts";
 import { refreshLater, verifyTask, verifyJob } from "./reports/later.ts";
 import { refreshTask } from "./reports/totals.ts";
 
+/** Options of {@link laterWork}. */
+export interface LaterWorkOptions extends Pick<ImportJobOptions, "stepRows"> {
+  /** Whether each recorded expense gets a receipt of the receipts service. */
+  readonly withReceipts: boolean;
+}
+
 /** Returns the background work, for the worker of this process or of another process. */
 export function laterWork(
   dataOf: (service: Service) => Data,
-  { stepRows }: Pick<ImportJobOptions, "stepRows"> = {},
+  { stepRows, withReceipts }: LaterWorkOptions,
 ): Pick<ServiceOptions, "jobs" | "subscribers" | "schedules"> {
   return {
     jobs: {
@@ -36,6 +43,7 @@ export function laterWork(
             inbox.once(tx, "activity", id, () => countExpense(tx, tenant, occurredAt)),
           );
         },
+        ...(withReceipts && { receipt: (event, _job, service) => requestReceipt(service, event) }),
       },
     },
     schedules: {

@@ -40,6 +40,8 @@ export interface ExpensesOptions {
   readonly embeddedSearch?: EmbeddedSearch | undefined;
   /** Whether the search is opened in the background at the start, instead of at first use. Default false. */
   readonly openSearch?: boolean | undefined;
+  /** Whether each recorded expense gets a receipt from the upstream `receipts` of `[plugin.http]`. Default false. */
+  readonly withReceipts?: boolean | undefined;
   /** The role of this process. Default: it answers requests and works on jobs. */
   readonly role?: ServiceOptions["role"];
 }
@@ -90,7 +92,7 @@ export function expensesService(env: Environment, options: ExpensesOptions = {})
       onIdentity: (identity, req, res) => ofPeople().onIdentity(identity, req, res),
     },
     queue: { guard: (req, res, next) => ofPeople().operators(req, res, next) },
-    ...laterWork(dataOf, options.imports),
+    ...laterWork(dataOf, { ...options.imports, withReceipts: options.withReceipts === true }),
     routes(app, service) {
       const { db, jobs, events, totals, prepared: preparedData } = dataOf(service);
       const made = accounts(service, { db, passwords, demoUsers, prepared: () => prepared() });

@@ -13,6 +13,7 @@ import { demoTenants } from "../src/seed.ts";
 import { expensesService } from "../src/service.ts";
 import {
   demoProcess,
+  freeBlocks,
   freePair,
   isListening,
   processesWith,
@@ -145,6 +146,36 @@ describe("the start command", function () {
     expect((await request(url).get("/ready")).status).to.equal(503);
     demo.interrupt();
     expect((await demo.ended).code).to.equal(0);
+  });
+});
+
+describe("the start command with --all", function () {
+  this.timeout(60_000);
+  const script = fileURLToPath(new URL("./support/start-all.ts", import.meta.url));
+  const refusals = {
+    "SVC_ENV: must be local": { SVC_ENV: "staging" },
+    "DATABASE_URL: must not be set": { DATABASE_URL: "postgres://127.0.0.1:1/none" },
+    "SVC_PORT: must not be 0": { SVC_PORT: "0" },
+  };
+
+  for (const [message, env] of Object.entries(refusals)) {
+    it(`exits with code 2 and the message "${message}", before it starts anything`, async () => {
+      using checkout = temporaryCheckout();
+      await using all = demoProcess(checkout, env, script);
+      const { code, stderr } = await all.ended;
+      expect({ code, exists: existsSync(checkout.data) }).to.deep.equal({ code: 2, exists: false });
+      expect(stderr).to.contain(message);
+    });
+  }
+
+  it("PORT-5 names a port that is taken, before it starts anything", async () => {
+    using checkout = temporaryCheckout();
+    const port = await freeBlocks();
+    await using _server = await occupied(port + 20);
+    await using all = demoProcess(checkout, { SVC_PORT: String(port) }, script);
+    const { code, stderr } = await all.ended;
+    expect({ code, exists: existsSync(checkout.data) }).to.deep.equal({ code: 1, exists: false });
+    expect(stderr).to.contain(`port ${port + 20} of 127.0.0.1 is taken`);
   });
 });
 

@@ -6,7 +6,7 @@ import type { LoginIdentity } from "@svc/oidc-login";
 import { expect } from "chai";
 import request from "supertest";
 import { serviceUrl } from "../src/database-role.ts";
-import { demoConfiguration } from "../src/demo-configuration.ts";
+import { configuration } from "../src/configuration.ts";
 import { type DemoProvider, startDemoProvider } from "../src/demo-provider.ts";
 import { expensesService } from "../src/service.ts";
 import { addUser } from "../src/users.ts";
@@ -48,7 +48,7 @@ describe("sign-in with a provider", () => {
     provider = await startDemoProvider({ redirectUris: ["http://localhost:1/auth/demo/callback"] });
     service = await createService({
       ...options,
-      config: demoConfiguration(provider, "http://localhost:1/auth/demo/callback"),
+      config: configuration({ demo: { provider, redirectUri: "http://localhost:1/auth/demo/callback" } }),
       signals: false,
       logDestination: { write: () => undefined },
       async routes(app, made) {

@@ -4,11 +4,16 @@ import { createDatabase } from "@svc/database";
 import { testDatabase } from "@svc/dev-services";
 import type { Service } from "@svc/express";
 import { signToken, until } from "@svc/test-support";
-import { openOtlpReceiver, type OtlpReceiver } from "@svc/test-support/otlp";
+import {
+  newCanaries,
+  openOtlpReceiver,
+  type OtlpReceiver,
+  placesOf,
+  type Written,
+} from "@svc/test-support/otlp";
 import { expect } from "chai";
 import { randomBytes } from "node:crypto";
 import request from "supertest";
-import { newCanaries, placesOf, type Written } from "./support/canaries-search.ts";
 import { canaryService } from "./support/canaries-service.ts";
 import { startService, type TestServiceOptions } from "./support/test-service.ts";
 

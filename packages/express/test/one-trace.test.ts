@@ -4,7 +4,7 @@ import { createJobTable } from "@svc/job-table";
 import { requestId } from "@svc/request-id";
 import { telemetry } from "@svc/telemetry";
 import { listen, until } from "@svc/test-support";
-import { openOtlpReceiver, type OtlpReceiver, type ReceivedSpan } from "@svc/test-support/otlp";
+import { openOtlpReceiver, type OtlpReceiver, type ReceivedSpan, treeOf } from "@svc/test-support/otlp";
 import { expect } from "chai";
 import { once } from "node:events";
 import { type IncomingMessage, request as httpRequest } from "node:http";
@@ -12,7 +12,6 @@ import express, { type RequestHandler } from "express";
 import request from "supertest";
 import { type Child, runChild } from "./support/child.ts";
 import { orderProgram, orderService, orderToml } from "./support/one-trace-service.ts";
-import { treeOf } from "./support/one-trace-tree.ts";
 import { type LogLine, startService } from "./support/test-service.ts";
 
 const TRACE_ID = "4bf92f3577b34da6a3ce929d0e0e4736";

@@ -47,11 +47,17 @@ export interface DemoProcess extends AsyncDisposable {
 
 const supportScript = fileURLToPath(new URL("./start-demo.ts", import.meta.url));
 
-/** Runs the demo for a checkout, with only the environment variables that Node needs. */
+/**
+ * Runs the demo for a checkout, with only the environment variables that Node needs.
+ *
+ * @param endSignal the signal with which leaving the block ends the process; a process that has started others outside of its
+ *   group must end them
+ */
 export function demoProcess(
   checkout: Checkout,
   env: Readonly<Record<string, string>>,
   script = supportScript,
+  endSignal: NodeJS.Signals = "SIGKILL",
 ): DemoProcess {
   const child = spawn(process.execPath, ["--conditions=@svc/source", script], {
     detached: true,
@@ -81,7 +87,7 @@ export function demoProcess(
     stderr: () => out.stderr,
     interrupt: () => signalGroup(child, "SIGINT"),
     async [Symbol.asyncDispose]() {
-      if (child.exitCode === null && child.signalCode === null) signalGroup(child, "SIGKILL");
+      if (child.exitCode === null && child.signalCode === null) signalGroup(child, endSignal);
       await ended;
       await untilNobodyUses(checkout.data);
     },
@@ -138,6 +144,15 @@ export async function freePair(): Promise<number> {
   for (;;) {
     const port = await freePort();
     if (port < 65_000 && (await isFree(port + 1))) return port;
+  }
+}
+
+/** Returns a free port from which 30 ports are enough for three services: those that they listen on are free. */
+export async function freeBlocks(): Promise<number> {
+  for (;;) {
+    const port = await freePort();
+    const others = [10, 11, 20].map((offset) => port + offset);
+    if (port < 65_000 && (await Promise.all(others.map(isFree))).every(Boolean)) return port;
   }
 }
 

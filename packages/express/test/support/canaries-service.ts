@@ -1,5 +1,5 @@
 import type { ServiceOptions } from "@svc/express";
-import type { Canaries } from "./canaries-search.ts";
+import type { Canaries } from "@svc/test-support/otlp";
 
 /** A service that uses each canary where its kind says. */
 export function canaryService(canaries: Canaries) {

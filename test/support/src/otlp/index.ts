@@ -13,3 +13,5 @@ export {
   type OtlpReceiverOptions,
   type ReceivedRequest,
 } from "./receiver.ts";
+export { type Canaries, type CanaryKind, newCanaries, placesOf, type Written } from "./canaries.ts";
+export { treeOf } from "./span-tree.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { testDatabase, testPostgresServer } from "@svc/dev-services";
 import { serviceUrl } from "../../../src/database-role.ts";
-import { demoConfiguration } from "../../../src/demo-configuration.ts";
+import { configuration } from "../../../src/configuration.ts";
 import { type DemoProvider, startDemoProvider } from "../../../src/demo-provider.ts";
 import { secret } from "../../support/caller.ts";
 import { type TestBrowser, testBrowser } from "./browser.ts";
@@ -110,7 +110,7 @@ export function testSite(name: string, { hasBroken = false, hasSearch = false }:
 
 /** Returns the example's configuration as a deployment would write it. */
 function stagingConfiguration(provider: DemoProvider, redirectUri: string): string {
-  return demoConfiguration(provider, redirectUri)
+  return configuration({ demo: { provider, redirectUri } })
     .toml.replace(/^\[service\]$/m, `[service]\ntrusted_proxies = ["loopback"]\ntrusted_hosts = ["${host}"]`)
     .replace(/^base_domain = .*$/m, `base_domain = "${host}"`);
 }

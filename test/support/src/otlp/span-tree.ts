@@ -1,4 +1,4 @@
-import type { ReceivedSpan } from "@svc/test-support/otlp";
+import type { ReceivedSpan } from "@svc/conformance/otlp";
 
 /**
  * Returns the spans below a parent as indented lines with kind and name, in the order of their starts; jobs and events,

@@ -1,0 +1,4 @@
+import { startService } from "@svc/express";
+import { receiptsService } from "./src/service.ts";
+
+void startService(receiptsService(process.env));
