@@ -299,7 +299,7 @@ export const edge: Mutants = {
     replace: "new ProblemError(400,",
   },
   "LIM-2": {
-    file: "packages/json-body/src/json-body.ts",
+    file: "packages/json-body/src/receive-body.ts",
     find: 'if (Number(req.headers["content-length"] ?? 0) > maxBytes) return tooLarge(maxBytes);',
     replace: "",
   },

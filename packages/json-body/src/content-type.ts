@@ -26,8 +26,22 @@ export function classify(contentType: string | undefined): "json" | "charset" | 
   if (contentType === "application/json") return "json";
   const essence = essenceOf(contentType);
   if (essence !== "application/json" && !isJsonSuffixed(essence)) return "other";
-  const charset = charsetOf(contentType ?? "");
-  return charset === undefined || charset === "utf-8" || charset === "utf8" ? "json" : "charset";
+  return isInUtf8(contentType ?? "") ? "json" : "charset";
+}
+
+/** Returns `form` for a URL-encoded form in UTF-8, `charset` for a form in another charset, `other` for other types. */
+export function classifyForm(contentType: string | undefined): "form" | "charset" | "other" {
+  if (contentType === FORM_TYPE) return "form";
+  if (essenceOf(contentType) !== FORM_TYPE) return "other";
+  return isInUtf8(contentType ?? "") ? "form" : "charset";
+}
+
+/** The media type of a URL-encoded form. */
+export const FORM_TYPE = "application/x-www-form-urlencoded";
+
+function isInUtf8(contentType: string): boolean {
+  const charset = charsetOf(contentType);
+  return charset === undefined || charset === "utf-8" || charset === "utf8";
 }
 
 function isJsonSuffixed(essence: string): boolean {

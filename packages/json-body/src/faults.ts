@@ -13,6 +13,7 @@ export type JsonBodyCode =
   | "ERR_SVC_BODY_TOO_DEEP"
   | "ERR_SVC_BODY_SCALAR"
   | "ERR_SVC_BODY_FORBIDDEN_KEY"
+  | "ERR_SVC_FORM_TOO_MANY_FIELDS"
   | "ERR_SVC_CONTENT_TYPE";
 
 /** Returns a 413 (LIM-1). It closes the connection, so that the rest of the body is not read. */

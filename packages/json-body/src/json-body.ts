@@ -1,14 +1,11 @@
-import { AsyncLocalStorage } from "node:async_hooks";
 import type { IncomingMessage } from "node:http";
-import { contextOf, currentContext, type Middleware, runWithContext } from "@svc/context";
-import type { ProblemError } from "@svc/problem";
+import type { Middleware } from "@svc/context";
 import { classify, hasBody } from "./content-type.ts";
-import { tooLarge, unsupported } from "./faults.ts";
-import { acceptedEncodings, inflaterOf } from "./inflate.ts";
 import { type JsonBodyOptions, jsonBodyOptions } from "./options.ts";
 import { parseJson } from "./parse-json.ts";
+import { receiveBody, refusalByHeaders } from "./receive-body.ts";
 import { isRefusing, refuseWhileUnread } from "./refuse-unread.ts";
-import { readBody } from "./read-body.ts";
+import { inSameContext } from "./same-context.ts";
 
 interface WithBody extends IncomingMessage {
   body?: unknown;
@@ -25,11 +22,11 @@ interface WithBody extends IncomingMessage {
  */
 export function jsonBody(options?: JsonBodyOptions): Middleware {
   const { maxBytes, maxDepth, inflate, strict, otherTypes } = jsonBodyOptions.resolve(options);
+  const limits = { maxBytes, inflate };
   const rules = { maxDepth, strict };
 
   function receive(req: WithBody, proceed: (error?: unknown) => void): void {
-    const inflater = inflaterOf(req.headers["content-encoding"]);
-    const accept = (fault: ProblemError | undefined, bytes: Buffer): void => {
+    receiveBody(req, maxBytes, (fault, bytes) => {
       if (fault !== undefined || bytes.length === 0) {
         proceed(fault);
         return;
@@ -40,10 +37,6 @@ export function jsonBody(options?: JsonBodyOptions): Middleware {
         req.body = parsed.value;
         proceed();
       }
-    };
-    readBody(req, maxBytes, (fault, bytes) => {
-      if (fault !== undefined || typeof inflater !== "function" || bytes.length === 0) accept(fault, bytes);
-      else inflater(bytes, maxBytes, accept);
     });
   }
 
@@ -58,7 +51,8 @@ export function jsonBody(options?: JsonBodyOptions): Middleware {
       next();
       return;
     }
-    const refusal = refusalOf(req, kind, maxBytes, inflate);
+    const charset = kind === "charset" ? "the charset of a JSON body must be utf-8" : undefined;
+    const refusal = refusalByHeaders(req, limits, charset);
     if (refusal !== undefined) {
       next(refusal);
       return;
@@ -74,35 +68,4 @@ export function jsonBody(options?: JsonBodyOptions): Middleware {
  */
 export function bodyOf(req: IncomingMessage): unknown {
   return isRefusing(req) ? undefined : (req as WithBody).body;
-}
-
-function refusalOf(
-  req: IncomingMessage,
-  kind: "json" | "charset",
-  maxBytes: number,
-  inflate: boolean,
-): ProblemError | undefined {
-  if (Number(req.headers["content-length"] ?? 0) > maxBytes) return tooLarge(maxBytes);
-  if (kind === "charset")
-    return unsupported(req, "ERR_SVC_BODY_CHARSET", "the charset of a JSON body must be utf-8");
-  const inflater = inflaterOf(req.headers["content-encoding"]);
-  if (inflater === undefined || (inflate && inflater !== "unknown")) return undefined;
-  const accepted = inflate ? acceptedEncodings : "identity";
-  return unsupported(req, "ERR_SVC_BODY_ENCODING", `the content encoding must be one of: ${accepted}`, {
-    "Accept-Encoding": accepted,
-  });
-}
-
-// Returns a `next()` that keeps the current async contexts of this project and of other libraries, because listeners of
-// a request run outside of them.
-function inSameContext(req: IncomingMessage, next: (error?: unknown) => void): (error?: unknown) => void {
-  const restore = AsyncLocalStorage.snapshot();
-  return (error) => {
-    restore(() => {
-      const context = contextOf(req);
-      // An earlier reader may have lost the context already, before the snapshot was taken.
-      if (context !== undefined && currentContext() !== context) runWithContext(context, () => next(error));
-      else next(error);
-    });
-  };
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type ProblemError, sendProblem } from "@svc/problem";
+import { FORM_TYPE } from "./content-type.ts";
 import { unsupported } from "./faults.ts";
 
 /** Marks a request whose `body` getter throws a 415 while the request has not been read. All copies of this package share
@@ -17,6 +18,14 @@ interface Refusing extends IncomingMessage {
 
 /** The request and response that belong to each refusal. */
 const refused = new WeakMap<object, { readonly req: IncomingMessage; readonly res: ServerResponse }>();
+
+/** The requests of another type that `formBody()` has passed on. */
+const passedFormBody = new WeakSet<IncomingMessage>();
+
+/** Makes a refusal of this request name forms among the accepted types. */
+export function alsoAcceptForms(req: IncomingMessage): void {
+  passedFormBody.add(req);
+}
 
 /**
  * Makes reading `req.body` in a route throw a 415 problem until code sets it or starts reading the request (ERR-18). A
@@ -95,10 +104,12 @@ export function answerRefusal(error: unknown): boolean {
   return true;
 }
 
+const JSON_TYPES = "application/json, application/*+json";
+
 function refusalOf(req: IncomingMessage, res: ServerResponse): ProblemError {
   const detail = "no parser of this route accepts a body of this content type";
   const fault = unsupported(req, "ERR_SVC_CONTENT_TYPE", detail, {
-    Accept: "application/json, application/*+json",
+    Accept: passedFormBody.has(req) ? `${JSON_TYPES}, ${FORM_TYPE}` : JSON_TYPES,
   });
   refused.set(fault, { req, res });
   return fault;

@@ -28,4 +28,16 @@ describe("the README", () => {
       "the body is larger than 1000 bytes",
     );
   });
+
+  it("LIM-1 ERR-18 has a sample that parses forms", async () => {
+    await using sample = await runSample(readme, 2);
+    const url = `${await sample.url}/subscribe`;
+    const form = { "Content-Type": "application/x-www-form-urlencoded" };
+    const { body } = await post(url, "email=ada%40example.com&topic=news&topic=art", form);
+    expect(body).to.deep.equal({ email: "ada@example.com", topics: ["news", "art"] });
+    expect((await post(url, "email=ada", form)).body).to.deep.equal({ email: "ada", topics: [] });
+    expect((await post(url, "{}")).body).to.deep.equal({ topics: [] });
+    expect((await post(url, "email=%", form)).status).to.equal(400);
+    expect((await post(url, "a&".repeat(1_001), form)).status).to.equal(413);
+  });
 });
