@@ -27,6 +27,11 @@ export const calls: Mutants = {
     find: '{ "jfast.gateway.prefix": prefix }',
     replace: "{}",
   },
+  "PROF-7": {
+    file: "packages/express/src/service-kind.ts",
+    find: 'kind === "gateway" && !plugins',
+    replace: 'kind === "api" && !plugins',
+  },
   "GW-1": {
     file: "packages/gateway/src/request-headers.ts",
     find: 'return own["traceparent"] !== undefined;',

@@ -29,8 +29,8 @@ export const setup: Mutants = {
   },
   "PROF-6": {
     file: "packages/express/src/service-options.ts",
-    find: 'kind: k.withDefault(k.oneOf("api"), "api")',
-    replace: 'kind: k.withDefault(k.oneOf("api", "web"), "api")',
+    find: 'if (kind !== "api") {',
+    replace: 'if (kind === "") {',
   },
   "PORT-1": {
     file: "packages/config/src/ports.ts",

@@ -18,11 +18,13 @@ import { refusePoweredBy } from "./powered-by.ts";
 import { createRunner } from "./start-and-drain.ts";
 import type { OwnPlugins, Service, ServiceLogger } from "./service.ts";
 import { faultsOfJobs } from "./service-jobs.ts";
+import { faultsOfKind } from "./service-kind.ts";
 import type { ServiceOptions } from "./service-options.ts";
 import { handleSignals } from "./signals.ts";
 import { createStopHooks, type StopHooks } from "./stop-hooks.ts";
 import { tune } from "./tune.ts";
 import { acceptUpgrades } from "./upgrades.ts";
+import { webEdge, webErrors, webFiles } from "./web/kind-web.ts";
 import { createWork } from "./work/work.ts";
 
 // Loaded by require(), so that the hooks of instrumentations see it in every way of starting: those that `--require` installs
@@ -69,7 +71,11 @@ export async function createService(options?: object): Promise<Service> {
     if (resolved.work.role !== "worker") await resolved.routes?.(app, service);
     made.framework.place(app);
     app.use(made.framework.behind);
-    app.use(notFound(), problemHandler({ debug: settings.debug, logger: log }));
+    const pages = webErrors(resolved, log);
+    if (pages !== undefined) app.use(pages.forUnknownPaths);
+    app.use(notFound());
+    if (pages !== undefined) app.use(pages.forErrors);
+    app.use(problemHandler({ debug: settings.debug, logger: log }));
     return service;
   } catch (error) {
     // Connections and timers opened by plugins and routes would keep the process alive.
@@ -107,7 +113,11 @@ async function assemble(
     code: { work: resolved.work },
     hasRoute: (path) => hasRoute(app, path),
     hooks,
-    faults: [...unusedCode(resolved, config), ...faultsOfJobs(config.plugin, resolved.work)],
+    faults: [
+      ...unusedCode(resolved, config),
+      ...faultsOfJobs(config.plugin, resolved.work),
+      ...faultsOfKind(resolved, config),
+    ],
     startTimeoutMs,
   });
   const all = plugins.all;
@@ -135,8 +145,10 @@ async function assemble(
   const probed = (each: PluginParts): PluginParts => ({ edge: each.edge, routes: each.routes });
   const layered = serves ? all : all.map(probed);
   const hasOwnLimits = ownLimitsOf(layered);
-  const edge = edgeLayers(settings, layered, hasOwnLimits);
-  const front = [...layered.flatMap((each) => each.page ?? []), framework.front];
+  const isWeb = serves && resolved.kind === "web";
+  const edge = edgeLayers(settings, layered, hasOwnLimits, isWeb ? webEdge(config) : undefined);
+  const files = isWeb ? webFiles(resolved, config, routes) : [];
+  const front = [...layered.flatMap((each) => each.page ?? []), framework.front, ...files];
   // The application's middleware stays in separate layers, so that Express handles its promises and errors as usual.
   if (!serves || resolved.middleware.length === 0) app.use(compose([...edge, ...front]));
   else app.use(compose(edge), ...resolved.middleware, compose(front));

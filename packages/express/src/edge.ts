@@ -6,28 +6,39 @@ import cors from "cors";
 import type { PluginParts } from "@svc/plugin";
 import { securityHeaders } from "./security-headers.ts";
 import { trustedHosts } from "./trusted-hosts.ts";
+import type { WebEdge } from "./web/kind-web.ts";
 
 type LayerSlot = "edge" | "identity" | "admission" | "behindBody";
 
-/** Returns the middleware that runs before an application's routes, in order. */
+/**
+ * Returns the middleware that runs before an application's routes, in order.
+ *
+ * @param web undefined for every kind of service but `web`
+ */
 export function edgeLayers(
   settings: ServiceSettings,
   plugins: readonly PluginParts[],
   hasOwnLimits: PluginParts["hasOwnLimits"],
+  web: WebEdge | undefined,
 ): readonly Middleware[] {
   const of = (slot: LayerSlot): readonly (Middleware | undefined)[] => plugins.map((each) => each[slot]);
   const { maxBodyBytes } = settings;
   const layers: (Middleware | undefined)[] = [
     requestId(),
     ...of("edge"),
-    settings.securityHeaders ? securityHeaders({ https: isDeployed(settings) }) : undefined,
+    settings.securityHeaders
+      ? securityHeaders({ https: isDeployed(settings), pageHeaders: web?.pageHeaders })
+      : undefined,
     settings.cors.origins.length > 0 ? corsLayer(settings) : undefined,
     settings.trustedHosts.length > 0
       ? trustedHosts(settings.trustedHosts, calledByAddress(plugins))
       : undefined,
     unless(hasOwnLimits, bodyLimit({ maxBytes: maxBodyBytes })),
+    // Before identity, which may look up and renew a session.
+    web?.sameOrigin,
     ...of("identity"),
     ...of("admission"),
+    web?.formBody,
     jsonBody({ maxBytes: maxBodyBytes, otherTypes: "refuse" }),
     ...of("behindBody"),
   ];

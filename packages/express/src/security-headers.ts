@@ -6,7 +6,7 @@ import {
   type OutgoingHttpHeader,
   type OutgoingHttpHeaders,
 } from "node:http";
-import { type Header, isSeeded, seedHeaders } from "./seeded-headers.ts";
+import { type Header, header, isSeeded, seedHeaders } from "./seeded-headers.ts";
 
 // A data response needs only these four headers: it is not a page, so it must not load anything or be framed.
 const forData: readonly Header[] = [
@@ -25,14 +25,21 @@ interface WithRemovals extends ServerResponse {
   [REMOVED]?: Set<string>;
 }
 
+interface SecurityHeadersOptions {
+  readonly https: boolean;
+  readonly pageHeaders?: readonly Header[] | undefined;
+}
+
 /**
  * Sets four fixed security headers immediately, and replaces them with helmet's headers when an HTML page is sent.
  * Keeps headers that the application sets, appends to or removes (EDGE-6, EDGE-7).
  *
  * @param https whether clients use https; if false, headers that require https are omitted
+ * @param pageHeaders headers of pages that replace helmet's. Default: none
  */
-export function securityHeaders({ https }: { readonly https: boolean }): Middleware {
-  const forPages = helmetHeaders(https);
+export function securityHeaders({ https, pageHeaders = [] }: SecurityHeadersOptions): Middleware {
+  const replaced = new Set(pageHeaders.map(({ key }) => key));
+  const forPages = [...helmetHeaders(https).filter(({ key }) => !replaced.has(key)), ...pageHeaders];
 
   /** Replaces the data headers with page headers. */
   function securePage(res: WithRemovals): void {
@@ -155,8 +162,4 @@ function helmetHeaders(https: boolean): readonly Header[] {
   );
   middleware({} as IncomingMessage, recorder as unknown as ServerResponse, () => undefined);
   return [...set].map(([name, value]) => header(name, value));
-}
-
-function header(name: string, value: string): Header {
-  return { name, key: name.toLowerCase(), value };
 }

@@ -8,6 +8,11 @@ export interface Header {
   readonly value: string;
 }
 
+/** Returns a header with a fixed value. */
+export function header(name: string, value: string): Header {
+  return { name, key: name.toLowerCase(), value };
+}
+
 /**
  * The entry that Node stores for a header: name, value, and a third member that marks headers set by this package and
  * that Node ignores.

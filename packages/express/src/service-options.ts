@@ -4,6 +4,7 @@ import {
   ConfigurationError,
   defineOptions,
   type Definition,
+  type Fault,
   kinds as k,
   type OptionEntries,
   type OptionsOf,
@@ -23,6 +24,7 @@ import {
   type ServiceJobs,
   type ServiceSubscribers,
 } from "./service-jobs.ts";
+import type { ErrorPage } from "./web/error-pages.ts";
 
 type CodeIn<E extends OptionEntries> = OptionsOf<Definition<CodeEntries<E>>>;
 
@@ -104,8 +106,26 @@ const serviceOptions = defineOptions("createService()", {
   },
   /** `reduced`: no file and no plugins, only the environment (PROF-1). Default `full`. */
   profile: { kind: k.withDefault(k.oneOf("full", "reduced"), "full") },
-  /** The type of service; `api` is the only one so far (PROF-6). Default `api`. */
-  kind: { kind: k.withDefault(k.oneOf("api"), "api") },
+  /**
+   * The type of service (PROF-7): `api`; `web` for pages, forms and public files; `gateway` for a service whose main work is
+   * the plugin `gateway`. The reduced profile has only `api` (PROF-6). Default `api`.
+   */
+  kind: { kind: k.withDefault(k.oneOf("api", "web", "gateway"), "api") },
+  /**
+   * Returns the HTML of the page for a problem, `(problem, req) => string`, possibly as a promise, within a second. Sent to
+   * clients that prefer HTML to JSON; all others get the problem document. Requires kind `web`. Default none.
+   */
+  errorPage: { kind: k.optional(k.func<ErrorPage>()) },
+  /**
+   * Folder of the public files, as a path from the working directory or as a file URL. Requires kind `web`. Default
+   * `public`, if this folder exists.
+   */
+  publicDir: { kind: k.optional(k.either(k.string(), fileUrl)) },
+  /**
+   * Seconds for which browsers and caches may use a public file without asking; at most 31,536,000. Requires kind `web`.
+   * Default 3,600.
+   */
+  publicMaxAgeSeconds: { kind: k.optional(k.integer({ min: 0, max: 31_536_000 })) },
   routes: { kind: k.optional(k.func<(app: Express, service: Service) => void | Promise<void>>()) },
   plugins: { kind: k.withDefault(pluginKind, {}) },
   /** An Express application to build on, of either major version. Default a new one. */
@@ -144,7 +164,7 @@ type Resolved = ResolvedOptions<(typeof serviceOptions)["keys"]>;
 /** The options with all defaults applied. */
 export interface ResolvedServiceOptions extends Omit<
   Resolved,
-  "plugins" | "kind" | "jobs" | "subscribers" | "schedules" | "role" | "db"
+  "plugins" | "jobs" | "subscribers" | "schedules" | "role" | "db"
 > {
   /** The built-in plugins, followed by the custom ones. */
   readonly plugins: readonly AnyPlugin[];
@@ -168,11 +188,7 @@ export function resolveServiceOptions(
   const { subject, keys } = serviceOptions;
   const all = defineOptions(subject, { ...ofPlugins, ...keys }) as Definition as typeof serviceOptions;
   const { jobs, subscribers, schedules, role, db, ...resolved } = all.resolve(given);
-  if (resolved.profile === "reduced" && resolved.config !== undefined) {
-    const message =
-      "is used only in the full profile; configure the reduced profile with environment variables";
-    throw new ConfigurationError("createService()", [{ key: "config", message }]);
-  }
+  if (resolved.profile === "reduced") refuseInReduced(resolved);
   refuseNames(resolved.plugins, builtInPlugins, [...Object.keys(keys), ...serviceMembers]);
   const code = resolved as unknown as Readonly<Record<string, object | undefined>>;
   const checked = new Map(plugins.map((plugin) => [plugin.name, codeOptions(plugin, code[plugin.name])]));
@@ -183,4 +199,18 @@ export function resolveServiceOptions(
     withCode: plugins.flatMap(({ name }) => (code[name] === undefined ? [] : [name])),
     work: resolveJobCode({ jobs, subscribers, schedules, role, db }, resolved.profile, serviceOf),
   };
+}
+
+function refuseInReduced({ config, kind }: Pick<Resolved, "config" | "kind">): void {
+  const faults: Fault[] = [];
+  if (config !== undefined) {
+    const message =
+      "is used only in the full profile; configure the reduced profile with environment variables";
+    faults.push({ key: "config", message });
+  }
+  if (kind !== "api") {
+    const message = `"${kind}" is available only in the full profile; the reduced profile has only the kind "api"`;
+    faults.push({ key: "kind", message });
+  }
+  if (faults.length > 0) throw new ConfigurationError("createService()", faults);
 }

@@ -1,4 +1,6 @@
-import { readFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { loggingTable, serviceTable } from "@svc/config";
 import { createDatabase } from "@svc/database";
@@ -108,6 +110,38 @@ describe("README of @svc/express", function () {
   it("the CommonJS sample runs", async () => {
     await using sample = await runSample(readme, 6, { commonjs: true });
     expect(await (await fetch(await sample.url)).json()).to.deep.equal({ from: "CommonJS" });
+  });
+
+  it("PROF-7 the sample of the kind web serves files, accepts forms and sends error pages", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "svc-readme-"));
+    await writeFile(join(folder, "index.html"), "<form method=post action=/hello>");
+    const replace = { 'new URL("public", import.meta.url)': JSON.stringify(folder) };
+    await using sample = await runSample(readme, 8, { replace });
+    const url = await sample.url;
+    expect(await (await fetch(url)).text()).to.contain("<form");
+    const body = new URLSearchParams({ name: "<Ada>" });
+    const hello = (Origin: string): Promise<Response> =>
+      fetch(`${url}/hello`, { method: "POST", body, headers: { Origin, Accept: "text/html" } });
+    expect(await (await hello(url)).text()).to.contain("Hello, &#60;Ada&#62;");
+    const foreign = await hello("https://other.example");
+    expect([foreign.status, foreign.headers.get("content-type")]).to.deep.equal([
+      403,
+      "text/html; charset=utf-8",
+    ]);
+    expect(await foreign.text()).to.contain("<h1>403 Forbidden</h1>");
+    await rm(folder, { recursive: true });
+  });
+
+  it("PROF-7 the configuration of the kind gateway starts one, and the kind needs its plugin", async () => {
+    const text = await toml(11);
+    const logDestination = { write: () => undefined };
+    const service = await createService({ kind: "gateway", config: { toml: text }, logDestination });
+    expect(service.gateway).to.be.a("function");
+    await service.stop();
+    const without = text.slice(0, text.indexOf("[plugin.gateway")).replace(', "gateway"', "");
+    const started = createService({ kind: "gateway", config: { toml: without }, logDestination });
+    const error = await started.then(() => undefined, String);
+    expect(error).to.contain('kind: is "gateway", which needs the plugin gateway');
   });
 
   it("CFG-18 shows every key of the TOML file with its default", async () => {

@@ -207,13 +207,6 @@ describe("a service", () => {
     expect(sent).to.deep.equal({ ...trace, "x-request-id": "r-1" });
   });
 
-  it("PROF-6 accepts only the kind api", async () => {
-    expect(await refusal({ kind: "web" as "api" })).to.match(/kind: must be .*api/);
-    const { service } = await makeService({ kind: "api", profile: "full" });
-    expect(service.config.service.name).to.equal("test");
-    await service.stop();
-  });
-
   it("rejects unknown options and options of the wrong kind", async () => {
     const options = {
       routs: () => undefined,

@@ -1,0 +1,45 @@
+import { createRequire } from "node:module";
+import { type Middleware, pathOf, setRouteTemplate } from "@svc/context";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { static as ServeStatic } from "express";
+
+const { static: serveStatic } = createRequire(import.meta.url)("express") as { static: typeof ServeStatic };
+
+/** Options of `publicFiles()`. */
+export interface PublicFilesOptions {
+  /** Absolute path of the folder. */
+  readonly folder: string;
+  /** How long browsers and caches may use a file without asking. */
+  readonly maxAgeSeconds: number;
+  /** Paths that are never a file. */
+  readonly except: ReadonlySet<string>;
+  /** `Content-Security-Policy` of every file; undefined: none. */
+  readonly policy: string | undefined;
+}
+
+/**
+ * Serves the files of a folder for GET and HEAD, and passes on all other requests. Supports conditional requests and ranges.
+ * A file has exactly one path: a path with a dot segment, an empty segment or an encoded slash is passed on.
+ */
+export function publicFiles({ folder, maxAgeSeconds, except, policy }: PublicFilesOptions): Middleware {
+  const serve = serveStatic(folder, {
+    maxAge: maxAgeSeconds * 1000,
+    dotfiles: "ignore",
+    redirect: false,
+    setHeaders(res: ServerResponse) {
+      setRouteTemplate(res.req, "public/*");
+      // Browsers also apply the policy to a script that runs as a worker.
+      if (policy !== undefined) res.setHeader("Content-Security-Policy", policy);
+    },
+  }) as (req: IncomingMessage, res: ServerResponse, next: (error?: unknown) => void) => void;
+  return function publicFilesMiddleware(req, res, next) {
+    const path = pathOf(req);
+    if (except.has(path) || !path.slice(1).split("/").every(isPlainSegment)) next();
+    else serve(req, res, next);
+  };
+}
+
+function isPlainSegment(segment: string, index: number, all: readonly string[]): boolean {
+  if (segment === "") return index === all.length - 1;
+  return !segment.startsWith(".") && !/[\\]|%(?:00|2e|2f|5c)/i.test(segment);
+}
