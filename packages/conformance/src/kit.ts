@@ -8,6 +8,7 @@ import { createLogReader, type LogReader } from "./log-reader.ts";
 import type { Feature, Probe, Settings } from "./options.ts";
 import { type OtlpServer, serveOtlp } from "./otlp-server.ts";
 import { type Extra, requestOf, withExtra } from "./requests.ts";
+import { serveUpstream, type UpstreamServer } from "./upstream-server.ts";
 import { createMinter, type Minter } from "./tokens.ts";
 
 /** Everything that a check uses. */
@@ -20,6 +21,8 @@ export interface Kit {
   readonly keySet: KeyServer | undefined;
   /** The receiver of the spans that the service exports. */
   readonly otlp: OtlpServer | undefined;
+  /** The service behind the gateway. */
+  readonly upstream: UpstreamServer | undefined;
   /** Creates tokens. Reading this member throws if the kit has no keys; checks that use tokens declare that need. */
   readonly tokens: Minter;
   /** Returns milliseconds from the run's clock. */
@@ -45,11 +48,14 @@ export async function createKit(settings: Settings, now: () => number): Promise<
       ? undefined
       : await serveKeys(settings.serveKeys, keys.algorithm);
   let otlp: OtlpServer | undefined;
+  let upstream: UpstreamServer | undefined;
   let tokens: Minter | undefined;
   try {
     otlp = settings.serveOtlp === undefined ? undefined : await serveOtlp(settings.serveOtlp);
+    upstream = settings.serveUpstream === undefined ? undefined : await serveUpstream(settings.serveUpstream);
     tokens = keys && createMinter(keys, keySet?.first, settings.tokenTenant);
   } catch (error) {
+    await upstream?.stop();
     await otlp?.stop();
     await keySet?.stop();
     throw error;
@@ -67,6 +73,7 @@ export async function createKit(settings: Settings, now: () => number): Promise<
     log,
     keySet,
     otlp,
+    upstream,
     get tokens() {
       if (tokens === undefined) throw new Error("no keys were given, so the kit cannot create tokens");
       return tokens;
@@ -88,6 +95,7 @@ export async function createKit(settings: Settings, now: () => number): Promise<
       await (await echo)?.stop();
       await keySet?.stop();
       await otlp?.stop();
+      await upstream?.stop();
     },
   };
 }

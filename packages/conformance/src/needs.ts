@@ -18,10 +18,15 @@ export function missing(kit: Kit, need: Need): string | undefined {
       return kit.keySet === undefined ? "the kit does not serve the key set" : undefined;
     case "otlp":
       return kit.otlp === undefined ? "the kit does not receive the service's spans" : undefined;
+    case "upstream":
+      return kit.upstream === undefined
+        ? "the kit does not serve as the service behind the gateway"
+        : undefined;
     case "auth":
     case "tenancy":
     case "metrics":
     case "telemetry":
+    case "gateway":
     case "security_headers":
       return kit.has(need) ? undefined : `the feature ${need} is not declared`;
     case "replica":

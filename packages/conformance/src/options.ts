@@ -73,6 +73,9 @@ export const definition = {
     serveOtlp: optional("text", "where the kit receives the spans that the service exports over OTLP/HTTP", {
       argument: "HOST:PORT",
     }),
+    serveUpstream: optional("text", "where the kit is the service behind the gateway", {
+      argument: "HOST:PORT",
+    }),
     log: optional(
       "log",
       "what the service writes to its standard output: a file, or a function that returns all text so far",
@@ -159,6 +162,10 @@ export const definition = {
     outbound: optional(
       "request",
       "calls the URL given as `{url}` and does not forward `Authorization`; the kit listens on a free port of 127.0.0.1",
+    ),
+    gateway: optional(
+      "request",
+      "is passed on by the service, a gateway, to the address of `serveUpstream`, with any further segments of the path",
     ),
     slow: optional("request", "answers after the request timeout"),
     streaming: optional("request", "starts its response at once and ends it after the request timeout"),
@@ -276,6 +283,7 @@ export const features = [
   "tenancy",
   "metrics",
   "telemetry",
+  "gateway",
   "cors",
   "trusted_hosts",
   "security_headers",

@@ -200,6 +200,7 @@ export function resolveSettings(options: ConformanceOptions): Settings {
     ...(keys === undefined && probes.session === undefined ? [] : (["auth"] as const)),
     ...(options.tenancy === undefined ? [] : (["tenancy"] as const)),
     ...(options.serveOtlp === undefined ? [] : (["telemetry"] as const)),
+    ...(options.serveUpstream === undefined ? [] : (["gateway"] as const)),
   ];
   for (const each of declared) {
     if (!features.includes(each)) {

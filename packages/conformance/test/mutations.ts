@@ -1,6 +1,7 @@
 import { authenticationMutations } from "./mutations/authentication.ts";
 import { correlationMutations } from "./mutations/correlation.ts";
 import { errorMutations } from "./mutations/errors.ts";
+import { gatewayMutations } from "./mutations/gateway.ts";
 import { keySetMutations } from "./mutations/key-sets.ts";
 import type { Mutation } from "./mutations/mutation.ts";
 import { namedRouteMutations } from "./mutations/named-routes.ts";
@@ -46,6 +47,7 @@ export const issuingMutations = (): readonly Mutation[] => [
 export const mutations = (): readonly Mutation[] => [
   // These services wait for exports, while the kit checks the others.
   ...telemetryMutations(),
+  ...gatewayMutations(),
   ...systemMutations(),
   ...alike(readinessMutations(), ofReports),
   ...errorMutations(),

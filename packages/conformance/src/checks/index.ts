@@ -6,6 +6,7 @@ import { errorChecks } from "./errors.ts";
 import { federatedChecks } from "./federated.ts";
 import { graceChecks } from "./grace.ts";
 import { keySetChecks } from "./key-sets.ts";
+import { gatewayChecks, tracedGatewayChecks } from "./gateway.ts";
 import { limitChecks } from "./limits.ts";
 import { logoutChecks } from "./logouts.ts";
 import { everyLineChecks, logChecks } from "./logs.ts";
@@ -27,6 +28,7 @@ export const checks: readonly Check[] = [
   ...readinessChecks,
   ...correlationChecks,
   ...outboundChecks,
+  ...gatewayChecks,
   ...errorChecks,
   ...limitChecks,
   ...logChecks,
@@ -49,5 +51,6 @@ export const checks: readonly Check[] = [
   // These checks start last because they wait for an export, during which the others would not run.
   ...telemetryChecks,
   ...tracedOutboundChecks,
+  ...tracedGatewayChecks,
   ...everyLineChecks,
 ];

@@ -49,6 +49,16 @@ function lacking(key: string): Differences {
   return spans((span) => ({ ...span, attributes: without(span["attributes"] as Json[], key) }));
 }
 
+/** Removes the name of the server from each span that has another attribute. */
+function unaddressed(other: string): Differences {
+  return spans((span) => {
+    const attributes = span["attributes"] as Json[];
+    return valueOf(attributes, other) === undefined
+      ? span
+      : { ...span, attributes: without(attributes, "server.address") };
+  });
+}
+
 /** Adds to each server span an attribute with a part of its request. */
 function recording(key: string, partOf: (req: IncomingMessage) => string | Promise<string>): Differences {
   const parts = new Map<string, string>();
@@ -76,7 +86,7 @@ const newId = (bytes: number): string => randomBytes(bytes).toString("hex");
 /** Rules whose checks read the received spans. */
 const ofSpans = (
   "TRACE-1 TRACE-4 TRACE-7 TRACE-14 TRACE-15 TRACE-17 TRACE-18 TRACE-22 TRACE-24 TRACE-26 TRACE-28 COR-13 " +
-  "COR-14 COR-15 TRACE-9 TRACE-19 RDY-1 RDY-2 RDY-3"
+  "COR-14 COR-15 TRACE-9 TRACE-10 TRACE-19 GW-1 RDY-1 RDY-2 RDY-3"
 ).split(" ");
 /** Rules whose checks refuse exports, which takes about ten seconds. */
 const ofRefusals = [...ofSpans, "RDY", "TRACE"];
@@ -149,6 +159,7 @@ const changedSpans: readonly Omit<Mutation, "base" | "reaches">[] = [
     rule: "TRACE-18",
     what: "every request begins a new trace",
     differences: spans(({ parentSpanId: _parent, ...span }) => ({ ...span, traceId: newId(16) })),
+    unjudged: ["TRACE-10"],
   },
   {
     rule: "TRACE-22",
@@ -199,7 +210,12 @@ const outboundCalls: readonly Omit<Mutation, "base" | "reaches">[] = [
   {
     rule: "TRACE-9",
     what: "spans of outbound calls do not name the server",
-    differences: lacking("server.address"),
+    differences: unaddressed("jfast.upstream"),
+  },
+  {
+    rule: "TRACE-10",
+    what: "spans of requests that were passed on do not name the server",
+    differences: unaddressed("jfast.gateway.prefix"),
   },
   {
     rule: "TRACE-19",

@@ -24,6 +24,8 @@ export interface Base {
   readonly probes?: Probes;
   /** Whether the kit serves the key set, at `{jwks}` in the TOML. */
   readonly serveKeys?: boolean;
+  /** Whether the service passes `/behind` on to the kit, at `{upstream}` in the TOML. */
+  readonly serveUpstream?: boolean;
   /** Whether the service exports its spans to the kit. */
   readonly serveOtlp?: boolean;
   /**
@@ -49,6 +51,12 @@ max_body_bytes = 65536
 request_timeout = 2
 drain_delay = 0
 readiness_timeout = 0.5
+`;
+
+const gatewayTable = `
+[plugin.gateway.routes.kit]
+prefix = "/behind"
+targets = ["{upstream}"]
 `;
 
 const rsaKeys: Keys = {
@@ -115,18 +123,20 @@ export const bases = {
   },
   /** Like `full`, but with an ES256 key, which signs 20 times as fast; for rules unrelated to tokens. */
   swift: {
-    toml: `${service}${enabled("auth", "tenancy")}${ellipticAuth}${tenancyTable('sources = ["token", "subdomain", "path"]')}`,
+    toml: `${service}${enabled("auth", "tenancy", "gateway")}${ellipticAuth}${tenancyTable('sources = ["token", "subdomain", "path"]')}${gatewayTable}`,
     keys: ellipticKeys,
     tenancy: signed,
-    features,
+    features: [...features, "gateway"],
+    serveUpstream: true,
   },
   /** Like `swift`, and exports its spans to the kit. */
   traced: {
-    toml: `${service}${enabled("auth", "tenancy", "telemetry")}${ellipticAuth}${tenancyTable('sources = ["token", "subdomain", "path"]')}`,
+    toml: `${service}${enabled("auth", "tenancy", "telemetry", "gateway")}${ellipticAuth}${tenancyTable('sources = ["token", "subdomain", "path"]')}${gatewayTable}`,
     keys: ellipticKeys,
     tenancy: signed,
-    features: [...features, "telemetry"],
+    features: [...features, "telemetry", "gateway"],
     serveOtlp: true,
+    serveUpstream: true,
   },
   /** The reduced profile, with other claim names. */
   reduced: {

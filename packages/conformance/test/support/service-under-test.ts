@@ -15,9 +15,11 @@ import { requireContentType } from "@svc/json-body";
 import { freePort } from "@svc/dev-services";
 import type { Algorithm, ConformanceOptions, Probes } from "@svc/conformance";
 import express from "express";
+import type { IncomingHttpHeaders } from "node:http";
 import { serveKeys } from "../../src/key-server.ts";
 import { type Base, type BaseName, bases } from "./bases.ts";
 import { breakServer, type Layer } from "./mutating-layer.ts";
+import { relayUpstream } from "./upstream-relay.ts";
 import { type ExportChange, relayExports } from "./export-relay.ts";
 import { type SessionDifferences, type Sessions, startSessions } from "./session-service.ts";
 
@@ -33,6 +35,8 @@ export interface Differences extends Layer {
   readonly env?: Readonly<Record<string, string>> | undefined;
   /** Changes the headers of the outbound call. */
   readonly outbound?: ((headers: Record<string, string>) => Record<string, string>) | undefined;
+  /** Changes the headers of a request between the gateway and the service behind it. */
+  readonly behind?: ((headers: IncomingHttpHeaders) => IncomingHttpHeaders) | undefined;
   /** Changes the checks of the dependencies. */
   readonly check?: ((check: ReadinessCheck) => ReadinessCheck) | undefined;
   /** Changes the server itself, below HTTP. */
@@ -82,19 +86,22 @@ export async function startUnderTest(
   const lines: string[] = [];
   const keyPort = base.serveKeys === true ? await freePort() : undefined;
   const otlpPort = base.serveOtlp === true ? await freePort() : undefined;
+  const upstreamPort = base.serveUpstream === true ? await freePort() : undefined;
+  const behind = differences.behind && (await relayUpstream(upstreamPort, differences.behind));
   const relay = differences.exports && (await relayExports(otlpPort, differences.exports));
   const sessions = base.sessions && (await startSessions(base.sessions, differences.sessions));
   const keyUrl = `http://127.0.0.1:${keyPort}/keys`;
   // The service may show neither the user-info nor the query of its endpoint (TRACE-24).
   const otlpUrl =
     otlpPort === undefined ? undefined : `http://kit:secret@127.0.0.1:${relay?.port ?? otlpPort}?key=secret`;
-  const parts = { base, differences, lines, keyUrl, otlpUrl, sessions };
+  const upstreamUrl = `http://127.0.0.1:${behind?.port ?? upstreamPort}`;
+  const parts = { base, differences, lines, keyUrl, otlpUrl, upstreamUrl, sessions };
   const services = [await startOne(parts, 0)];
   if (base.sessions?.replica === true) services.push(await startOne(parts, 1));
   const [url = "", replica] = services.map(({ address }) => `http://127.0.0.1:${address?.port ?? 0}`);
   return {
     options: {
-      ...optionsFor(base, () => lines.join(""), keyPort, otlpPort),
+      ...optionsFor(base, () => lines.join(""), { keyPort, otlpPort, upstreamPort }),
       url,
       replica,
       probes: { ...probesFor(base), ...sessions?.probes },
@@ -106,6 +113,7 @@ export async function startUnderTest(
       }
       await sessions?.[Symbol.asyncDispose]();
       await relay?.[Symbol.asyncDispose]();
+      await behind?.[Symbol.asyncDispose]();
     },
   };
 }
@@ -117,15 +125,19 @@ interface Parts {
   readonly lines: string[];
   readonly keyUrl: string;
   readonly otlpUrl: string | undefined;
+  readonly upstreamUrl: string;
   readonly sessions: Sessions | undefined;
 }
 
 async function startOne(
-  { base, differences, lines, keyUrl, otlpUrl, sessions }: Parts,
+  { base, differences, lines, keyUrl, otlpUrl, upstreamUrl, sessions }: Parts,
   replica: number,
 ): Promise<Service> {
   const broken = new Set<string>();
-  let toml = base.toml?.replace("{jwks}", keyUrl).replace("{keys}", sessions?.keysFile ?? "");
+  let toml = base.toml
+    ?.replace("{jwks}", keyUrl)
+    .replace("{keys}", sessions?.keysFile ?? "")
+    .replace("{upstream}", upstreamUrl);
   for (const [from, to] of differences.toml ?? []) {
     if (toml?.includes(from) !== true) throw new Error(`the file does not contain ${from}`);
     toml = toml.replace(from, to);
@@ -277,6 +289,7 @@ function probesFor(base: Base): Probes {
     templated: { request: "/items/{random}", template: "/items/:id" },
     html: "/page",
     outbound: "/outbound?to={url}",
+    ...(base.serveUpstream === true && { gateway: "/behind" }),
     ...(base.profile === "reduced" ? {} : { slow: "/slow", streaming: "/streaming" }),
     dependencies: dependencies.map(({ name, critical, fault }) => ({
       check: name,
@@ -291,8 +304,11 @@ function probesFor(base: Base): Probes {
 function optionsFor(
   base: Base,
   log: () => string,
-  keyPort: number | undefined,
-  otlpPort: number | undefined,
+  {
+    keyPort,
+    otlpPort,
+    upstreamPort,
+  }: Readonly<Record<"keyPort" | "otlpPort" | "upstreamPort", number | undefined>>,
 ): Omit<ConformanceOptions, "url" | "probes"> {
   return {
     profile: base.profile,
@@ -306,6 +322,7 @@ function optionsFor(
     log,
     serveKeys: keyPort === undefined ? undefined : `127.0.0.1:${keyPort}`,
     serveOtlp: otlpPort === undefined ? undefined : `127.0.0.1:${otlpPort}`,
+    serveUpstream: upstreamPort === undefined ? undefined : `127.0.0.1:${upstreamPort}`,
     requestSeconds: 5,
     keySetPatienceSeconds: 3,
   };
