@@ -66,14 +66,14 @@ async function run(checkout: string, env: NodeJS.ProcessEnv): Promise<void> {
   process.stderr.write(`${postgres.description}\n`);
   const { serviceUrl } = await import("./database-role.ts");
   const SVC_AUTH_SECRET = env["SVC_AUTH_SECRET"] || randomBytes(32).toString("base64url");
-  const RECEIPTS_URL = urlOf("receipts");
+  const RECEIPTS_ORIGIN = urlOf("receipts");
   const own: Readonly<Record<Name, NodeJS.ProcessEnv>> = {
-    gateway: { EXPENSES_URL: urlOf("expenses"), RECEIPTS_URL },
+    gateway: { EXPENSES_ORIGIN: urlOf("expenses"), RECEIPTS_ORIGIN },
     expenses: {
       SVC_AUTH_SECRET,
       DATABASE_URL: await serviceUrl(postgres.url),
       PUBLIC_PORT: String(portOf("gateway")),
-      RECEIPTS_URL,
+      RECEIPTS_ORIGIN,
     },
     receipts: {
       SVC_AUTH_SECRET,

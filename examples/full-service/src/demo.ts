@@ -25,7 +25,7 @@ export interface StartDemoOptions {
 /**
  * Starts the service with demo data: on the PostgreSQL of `DATABASE_URL`, or else on its own PostgreSQL, which listens
  * on the port after the service's and keeps its files (PORT-4, PORT-6). `PUBLIC_PORT` is the port of a gateway in front of the
- * service, `RECEIPTS_URL` the origin of the receipts service, without which expenses get no receipts. An error at the start is written to standard
+ * service, `RECEIPTS_ORIGIN` the origin of the receipts service, without which expenses get no receipts. An error at the start is written to standard
  * error and ends the process: with exit code 2 for a wrong configuration, else with 1.
  */
 export async function startDemo({
@@ -111,7 +111,7 @@ async function start(
   const { startDemoProvider } = await import("./demo-provider.ts");
   const provider: DemoProvider = await startDemoProvider({ redirectUris: [redirectUri] });
   const withTraces = env["SVC_TELEMETRY_ENDPOINT"] ? env : { ...env, TRACES_EXPORTER: "memory" };
-  const receiptsUrl = env["RECEIPTS_URL"] || undefined;
+  const receiptsUrl = env["RECEIPTS_ORIGIN"] || undefined;
   const expenses = expensesService(withTraces, { ...options, withReceipts: receiptsUrl !== undefined });
   const config = configuration({ demo: { provider, redirectUri }, receiptsUrl });
   const service = await startService({ ...expenses, config });

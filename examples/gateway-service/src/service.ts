@@ -5,6 +5,7 @@ import { startPage } from "./start-page.ts";
 /** Returns the options for `createService()`. */
 export function gatewayService(env: Environment): ServiceOptions {
   return {
+    kind: "gateway",
     config: new URL("../service.toml", import.meta.url),
     env,
     routes(app, { config }) {
