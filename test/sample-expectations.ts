@@ -214,9 +214,18 @@ const migrate: readonly Expectation[] = [
     },
   },
   {
-    shows: "HTTP-1 call a service with createClient() instead of axios",
+    shows: "HTTP-1 call a service with createClient() instead of axios or got",
     async check(sample) {
       await problem(await get(sample, "/invoices"), 503, "the service 'billing' is not answering");
+    },
+  },
+  {
+    shows: "pass requests on with gateway() instead of http-proxy-middleware",
+    async check(sample) {
+      const detail = "the service behind /billing is not answering";
+      await problem(await get(sample, "/billing/invoices"), 503, detail);
+      await problem(await get(sample, "/billing/..%2fadmin"), 400);
+      expect((await get(sample, "/other")).status).to.equal(404);
     },
   },
   {
