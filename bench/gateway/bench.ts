@@ -6,6 +6,7 @@ export const comparison: PeerComparison = {
   names: ["http-proxy-middleware", "svc", "bare-undici"],
   module: new URL("./subject.ts", import.meta.url),
   unit: "request",
+  hasThroughput: true,
   bounds: [{ to: "http-proxy-middleware", most: 0.6 }],
 };
 

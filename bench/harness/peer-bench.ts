@@ -4,6 +4,7 @@ import { ratioOf, summarise } from "./figures.ts";
 import { type Effort, fullEffort, type Measured, quickEffort } from "./rounds.ts";
 import type { Case } from "./subject.ts";
 import { startUpstream } from "./upstream.ts";
+import { throughputs } from "./throughput.ts";
 import { conclude, judged, type Verdict } from "./verdicts.ts";
 
 /** A comparison of `svc` with peers that all use the same server in another process. */
@@ -15,6 +16,8 @@ export interface PeerComparison {
   readonly module: URL;
   /** The unit of work, for the names of metrics. */
   readonly unit: "call" | "request";
+  /** Whether to print how many units of work per second of wall-clock time each case completes. */
+  readonly hasThroughput?: boolean;
   /** The largest permitted cost of `svc`, relative to a peer. */
   readonly bounds: readonly { readonly to: string; readonly most: number }[];
 }
@@ -41,7 +44,8 @@ export function peerBench(comparison: PeerComparison): Bench {
       if (unknown.length > 0)
         throw new Error(`there is no case ${unknown.join(", ")}; there are ${names.join(", ")}`);
       await using upstream = await startUpstream();
-      const { costs, fault } = await measurePeers(comparison, upstream.url, options);
+      const { cases, effort } = planOf(comparison, upstream.url, options);
+      const { costs, fault } = await measurePeers(cases, base, effort, options);
       const show = (name: string, metric: string, exact: number): void => {
         const value = Math.round(exact * 1000) / 1000;
         const line = `${name.padEnd(24)}${metric.padEnd(19)}${value.toFixed(2).padStart(9)}`;
@@ -51,16 +55,20 @@ export function peerBench(comparison: PeerComparison): Bench {
         show(name, `us_per_${unit}`, summarise(samples).median);
         show(name, "ratio", ratioOf(samples, costs.get(base) ?? []));
       }
+      if (comparison.hasThroughput === true) {
+        for (const [name, each] of await throughputs(cases, effort)) show(name, `${unit}s_per_s`, each);
+      }
       return conclude(fault === undefined ? peerVerdicts(comparison, costs) : [fault], options);
     },
   };
 }
 
-async function measurePeers(
+/** Returns the cases to measure, with the control, and how much work to do. */
+function planOf(
   { names, module }: PeerComparison,
   url: string,
-  { only, quick: isQuick, rounds, note }: BenchOptions,
-): Promise<{ readonly costs: Measured; readonly fault?: Verdict }> {
+  { only, quick: isQuick, rounds }: BenchOptions,
+): { readonly cases: readonly Case[]; readonly effort: Effort } {
   const [base] = names;
   const at = (name: string, by: string = name): Case => ({
     name,
@@ -68,11 +76,21 @@ async function measurePeers(
     setting: JSON.stringify({ by, url } satisfies PeerSetting),
   });
   const chosen = names.filter((name) => name === base || only === undefined || only.includes(name));
-  const cases = [...chosen.map((name) => at(name)), at(CONTROL, base)];
   const effort = isQuick ? quick : full;
-  const given = rounds === undefined ? effort : { ...effort, rounds };
+  return {
+    cases: [...chosen.map((name) => at(name)), at(CONTROL, base)],
+    effort: rounds === undefined ? effort : { ...effort, rounds },
+  };
+}
+
+async function measurePeers(
+  cases: readonly Case[],
+  base: string,
+  effort: Effort,
+  { note }: BenchOptions,
+): Promise<{ readonly costs: Measured; readonly fault?: Verdict }> {
   try {
-    return { costs: await measureWithControls(cases, { base, names: [CONTROL] }, given, note) };
+    return { costs: await measureWithControls(cases, { base, names: [CONTROL] }, effort, note) };
   } catch (error) {
     if (!(error instanceof VoidRunError)) throw error;
     return { costs: error.measured, fault: { mark: "VOID", text: error.message } };
