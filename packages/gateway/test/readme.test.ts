@@ -1,7 +1,7 @@
-import { runSample } from "@svc/test-support";
+import { echoFrames, runSample } from "@svc/test-support";
 import { expect } from "chai";
 import { startUpstream } from "./support/servers.ts";
-import { echoFrames, startWebSockets } from "./support/websockets.ts";
+import { startWebSockets } from "./support/websockets.ts";
 import { once } from "node:events";
 
 const readme = new URL("../README.md", import.meta.url);

@@ -1,9 +1,9 @@
-import { until } from "@svc/test-support";
 import { expect } from "chai";
 import { once } from "node:events";
 import { closedOrigin, signIn, startGateway, startUpstream, testClock } from "./support/servers.ts";
 import { startTcp } from "./support/tcp.ts";
-import { echoFrames, handshake, openRaw, startWebSockets } from "./support/websockets.ts";
+import { echoFrames, until } from "@svc/test-support";
+import { handshake, openRaw, startWebSockets } from "./support/websockets.ts";
 
 const MIB = 1024 * 1024;
 
