@@ -1,29 +1,19 @@
-import { contextOf, type OpenSpan, onResponseEnd, runWithContext, type Logger } from "@svc/context";
+import { contextOf, type OpenSpan, onResponseEnd, runWithContext } from "@svc/context";
 import { badRequest, type ProblemError } from "@svc/problem";
 import { errorFields } from "@svc/resilience";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
-import type { Dispatcher } from "undici";
+import { type Dispatcher, errors } from "undici";
 import { failureKind, failureProblem, notAnswering, tooLarge } from "./failures.ts";
+import type { Forwarding } from "./forwarding.ts";
 import { type BodyListener, hasBody, RequestBody } from "./request-body.ts";
 import { requestHeaders } from "./request-headers.ts";
 import { copyHeaders } from "./response-headers.ts";
-import type { Route } from "./routes.ts";
 import type { Target, TargetCall } from "./targets.ts";
 
 const EXCHANGE = Symbol("gateway exchange");
 
 interface WithExchange extends ServerResponse {
   [EXCHANGE]?: Exchange;
-}
-
-/** What an exchange needs to know about its request. */
-export interface Forwarding {
-  readonly route: Route;
-  /** The request target for the service. */
-  readonly path: string;
-  /** Whether the peer of the socket may set `X-Forwarded-*`. */
-  readonly isTrusted: boolean;
-  readonly logger: Logger | undefined;
 }
 
 /** undici receives it as the reason of an abort; nothing shows it. */
@@ -44,6 +34,7 @@ export class Exchange implements Dispatcher.DispatchHandler, BodyListener {
   #call: TargetCall | undefined;
   #tried: Target[] | undefined;
   #controller: Dispatcher.DispatchController | undefined;
+  #interimTimer: NodeJS.Timeout | undefined;
   #isAnswered = false;
   #isPausing = false;
   #isDone = false;
@@ -101,8 +92,9 @@ export class Exchange implements Dispatcher.DispatchHandler, BodyListener {
     status: number,
     headers: IncomingHttpHeaders,
   ): void {
-    if (status < 200) return;
+    if (status < 200) return this.#limitInterim();
     const { res } = this;
+    clearTimeout(this.#interimTimer);
     this.#call?.succeeded();
     // Another middleware has responded, for example at its own time limit.
     if (res.headersSent || res.writableEnded) return this.#abandon();
@@ -136,8 +128,8 @@ export class Exchange implements Dispatcher.DispatchHandler, BodyListener {
     if (this.#isDone) return;
     if (this.#controller === undefined) return this.#connectionFailed(error);
     const kind = failureKind(error);
-    if (kind === "timeout" || kind === "lost") this.#call?.failed();
-    else this.#call?.cancelled();
+    if (kind === "refused" || kind === "stopped") this.#call?.cancelled();
+    else this.#call?.failed();
     if (!this.#isAnswered) return this.fail(failureProblem(this.req, this.forwarding.route, error));
     const fields = { gateway_prefix: this.forwarding.route.prefix, ...errorFields(error) };
     this.forwarding.logger?.warn(fields, "a service behind the gateway broke off its response");
@@ -180,6 +172,16 @@ export class Exchange implements Dispatcher.DispatchHandler, BodyListener {
     else runWithContext(context, () => this.#next(problem));
   }
 
+  /** Starts the time limit for the response once more: undici starts it again with each interim response. */
+  #limitInterim(): void {
+    // undici's time limit is enough while the body is on its way, which may take any time.
+    if (!this.req.complete || this.#isDone) return;
+    this.#interimTimer ??= setTimeout(() => {
+      this.#call?.failed();
+      this.fail(failureProblem(this.req, this.forwarding.route, new errors.HeadersTimeoutError()));
+    }, this.forwarding.route.timeoutSeconds * 1000);
+  }
+
   /** Nothing of the request has been sent, so another target may receive it. */
   #connectionFailed(error: Error): void {
     const call = this.#call;
@@ -203,6 +205,7 @@ export class Exchange implements Dispatcher.DispatchHandler, BodyListener {
 
   #finish(error?: Error): void {
     this.#isDone = true;
+    clearTimeout(this.#interimTimer);
     if (this.#isPausing) this.res.off("drain", responseDrained);
     this.onSettled?.(error);
   }

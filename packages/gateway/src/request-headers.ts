@@ -1,7 +1,7 @@
 import { activeSpanTrace, contextOf, hasOpenTelemetry, type TraceContext } from "@svc/context";
 import { propagationHeaders } from "@svc/request-id";
 import type { IncomingMessage } from "node:http";
-import type { Forwarding } from "./exchange.ts";
+import type { Forwarding } from "./forwarding.ts";
 import { connectionTokens, HOP_BY_HOP } from "./hop-by-hop.ts";
 import { plainAddress } from "./trusted-proxies.ts";
 

@@ -1,13 +1,12 @@
 import type { Logger } from "@svc/context";
 import { type Attempt, type Breaker, type BreakerChange, createBreaker, endsWithin } from "@svc/resilience";
 import { Pool } from "undici";
+import { DrainState } from "./drain-state.ts";
 import type { ResolvedRoute } from "./options.ts";
 
 /** Failures in a row after which a target rests. */
 const FAILURES = 3;
 const REST_MS = 10_000;
-/** How long a target that closes its connections gets no new requests, if another target does. */
-const DRAINING_MS = 1_000;
 const CLOSE_MS = 2_000;
 
 /** One request to a target; its outcome decides whether the target rests. Only the first report counts. */
@@ -22,18 +21,17 @@ export class Target {
   readonly pool: Pool;
   readonly #breaker: Breaker;
   readonly #ordinary: TargetCall;
-  readonly #now: () => number;
-  #drainingUntil = -Infinity;
+  /** Undefined for the only target of a route, which gets all requests anyway. */
+  readonly #drain: DrainState | undefined;
 
   constructor(
     origin: string,
-    { timeoutSeconds, connectTimeoutSeconds }: ResolvedRoute,
+    { timeoutSeconds, connectTimeoutSeconds, targets }: ResolvedRoute,
     now: () => number,
     onChange: (change: BreakerChange, origin: string) => void,
   ) {
     const url = new URL(origin);
     this.address = url.hostname;
-    this.#now = now;
     this.pool = new Pool(url.origin, {
       allowH2: false,
       pipelining: 1,
@@ -42,6 +40,7 @@ export class Target {
       // A stream of events may be silent for any time. TCP keep-alive detects a host that is gone.
       bodyTimeout: 0,
     });
+    this.#drain = targets.length > 1 ? new DrainState(this.pool, now) : undefined;
     const breaker = createBreaker({
       failures: FAILURES,
       coolDownMs: REST_MS,
@@ -53,7 +52,8 @@ export class Target {
     this.#ordinary = {
       target: this,
       succeeded: () => breaker.succeeded(),
-      failed: () => breaker.failed(),
+      // A draining target need not rest too: it would still rest when its next process is ready.
+      failed: () => this.isDraining || breaker.failed(),
       cancelled: () => undefined,
     };
   }
@@ -70,7 +70,12 @@ export class Target {
   }
 
   get isDraining(): boolean {
-    return this.#drainingUntil > this.#now();
+    return this.#drain?.isDraining === true;
+  }
+
+  /** The time of the last sign that the target is draining. */
+  get drainingSince(): number {
+    return this.#drain?.markedAt ?? -Infinity;
   }
 
   /** Milliseconds until the target may get a request. */
@@ -78,13 +83,14 @@ export class Target {
     return this.#breaker.retryAfterMs;
   }
 
-  /** Sends new requests to other targets for a second: the target has announced that it closes its connections. */
+  /** Sends new requests to other targets: the target has announced that it closes its connections. */
   markDraining(): void {
-    this.#drainingUntil = this.#now() + DRAINING_MS;
+    this.#drain?.mark();
   }
 
   /** Closes the connections after their running requests, at the latest after two seconds. */
   async stop(): Promise<void> {
+    this.#drain?.stop();
     if (!(await endsWithin(CLOSE_MS, this.pool.close()))) await this.pool.destroy();
   }
 }
@@ -114,18 +120,19 @@ export class Targets {
     const { all } = this;
     const start = this.#next;
     this.#next = (start + 1) % all.length;
-    return (
-      this.#beginFrom(start, tried, false) ??
-      (all.length > 1 ? this.#beginFrom(start, tried, true) : undefined)
-    );
-  }
-
-  #beginFrom(start: number, tried: readonly Target[] | undefined, draining: boolean): TargetCall | undefined {
-    const { all } = this;
     for (let step = 0; step < all.length; step += 1) {
       const target = all[(start + step) % all.length];
-      if (target === undefined || tried?.includes(target) === true) continue;
-      if (all.length > 1 && target.isDraining !== draining) continue;
+      if (target === undefined || target.isDraining || tried?.includes(target) === true) continue;
+      const call = target.begin();
+      if (call !== undefined) return call;
+    }
+    return this.#beginDraining(tried);
+  }
+
+  /** Tries first the target that has shown no sign of draining for longest: it may have been restarted. */
+  #beginDraining(tried: readonly Target[] | undefined): TargetCall | undefined {
+    const draining = this.all.filter((target) => target.isDraining && tried?.includes(target) !== true);
+    for (const target of draining.toSorted((a, b) => a.drainingSince - b.drainingSince)) {
       const call = target.begin();
       if (call !== undefined) return call;
     }

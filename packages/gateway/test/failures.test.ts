@@ -3,7 +3,14 @@ import { expect } from "chai";
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import { connect } from "node:net";
-import { closedOrigin, problemOf, signIn, startGateway, startUpstream } from "./support/servers.ts";
+import {
+  closedOrigin,
+  problemOf,
+  signIn,
+  startGateway,
+  startUpstream,
+  testClock,
+} from "./support/servers.ts";
 import { startTcp } from "./support/tcp.ts";
 
 describe("a request that cannot be passed on", () => {
@@ -46,6 +53,31 @@ describe("a request that cannot be passed on", () => {
       status: 504,
       detail: "the service behind /api did not answer in time",
     });
+  });
+
+  it("gets 504 if the target sends interim responses without end", async () => {
+    await using target = await startTcp((socket) => {
+      socket.once("data", () => {
+        const timer = setInterval(() => socket.write("HTTP/1.1 103 x\r\nLink: </a>\r\n\r\n"), 5);
+        socket.on("close", () => clearInterval(timer));
+      });
+    });
+    const routes = [{ prefix: "/api", targets: [target.url], timeoutSeconds: 0.05 }];
+    await using server = await startGateway({ routes, now: testClock().now });
+    const statuses: number[] = [];
+    for (let at = 0; at < 4; at += 1) statuses.push((await fetch(`${server.url}/api`)).status);
+    expect(statuses).to.deep.equal([504, 504, 504, 503]);
+  });
+
+  it("gets the response after interim responses, also if its body takes longer than the time limit", async () => {
+    await using upstream = await startUpstream((_req, res) => {
+      res.writeEarlyHints({ link: "</a>; rel=preload" });
+      res.write("a");
+      setTimeout(() => res.end("b"), 150);
+    });
+    const routes = [{ prefix: "/api", targets: [upstream.url], timeoutSeconds: 0.05 }];
+    await using server = await startGateway({ routes });
+    expect(await (await fetch(`${server.url}/api`)).text()).to.equal("ab");
   });
 
   it("gets 502 if the target closes the connection without a response", async () => {

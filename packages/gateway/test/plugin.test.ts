@@ -23,6 +23,7 @@ describe("the plugin `gateway`", () => {
       "prefix",
       "targets",
       "strip_prefix",
+      "preserve_host",
       "timeout",
       "connect_timeout",
       "max_body_bytes",

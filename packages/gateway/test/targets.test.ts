@@ -1,4 +1,7 @@
 import { expect } from "chai";
+import { AsyncLocalStorage } from "node:async_hooks";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { once } from "node:events";
 import type { RouteOptions } from "@svc/gateway";
 import { until } from "@svc/test-support";
 import { closedOrigin, startGateway, startUpstream, testClock, type Upstream } from "./support/servers.ts";
@@ -6,6 +9,17 @@ import { startTcp } from "./support/tcp.ts";
 
 const named = (name: string): Promise<Upstream> => startUpstream((_req, res) => res.end(name));
 const route = (...targets: string[]): RouteOptions => ({ prefix: "/api", targets });
+
+/** Starts a service that closes each connection; without a readiness status it does not respond to `/ready`. */
+function startClosing(name: string, readiness: () => number | undefined): Promise<Upstream> {
+  return startUpstream((req, res) => {
+    res.setHeader("Connection", "close");
+    const status = req.url === "/ready" ? readiness() : 200;
+    if (status !== undefined) res.writeHead(status).end(name);
+  });
+}
+
+const probesOf = ({ received }: Upstream): number => received.filter(({ url }) => url === "/ready").length;
 
 async function bodies(url: string, count: number): Promise<string[]> {
   const texts: string[] = [];
@@ -75,6 +89,16 @@ describe("the targets of a route", () => {
     ]);
   });
 
+  it("rest after three invalid responses", async () => {
+    await using target = await startTcp((socket) =>
+      socket.once("data", () => socket.write("SSH-2.0-OpenSSH_9.2\r\n")),
+    );
+    await using server = await startGateway({ routes: [route(target.url)], now: testClock().now });
+    const statuses: number[] = [];
+    for (let at = 0; at < 4; at += 1) statuses.push((await fetch(`${server.url}/api`)).status);
+    expect(statuses).to.deep.equal([502, 502, 502, 503]);
+  });
+
   it("leave the requests to the others while they rest, and return after a successful trial", async () => {
     const clock = testClock();
     let isBroken = true;
@@ -110,15 +134,87 @@ describe("the targets of a route", () => {
 
   it("get no new request for a second after Connection: close, while others exist", async () => {
     const clock = testClock();
-    await using closing = await startUpstream((_req, res) => {
-      res.setHeader("Connection", "close");
-      res.end("closing");
-    });
+    await using closing = await startClosing("closing", () => 404);
     await using other = await named("other");
     await using server = await startGateway({ routes: [route(closing.url, other.url)], now: clock.now });
     expect(await bodies(server.url, 4)).to.deep.equal(["closing", "other", "other", "other"]);
+    await until("the gateway has asked for /ready", () => probesOf(closing) === 1);
     clock.advance(1_000);
     expect(await bodies(server.url, 2)).to.include("closing");
+  });
+
+  it("get no new request while they drain, until /ready returns 200", async () => {
+    const clock = testClock();
+    let ready = 503;
+    await using closing = await startClosing("closing", () => ready);
+    await using other = await named("other");
+    await using server = await startGateway({ routes: [route(closing.url, other.url)], now: clock.now });
+    await bodies(server.url, 2);
+    clock.advance(59_000);
+    await until("the gateway has asked for /ready twice", () => probesOf(closing) === 2);
+    clock.advance(59_000);
+    expect(await bodies(server.url, 3)).to.deep.equal(["other", "other", "other"]);
+    ready = 200;
+    const probes = probesOf(closing);
+    await until("the gateway has asked again", () => probesOf(closing) === probes + 1);
+    await until("the target gets requests", async () => (await bodies(server.url, 2)).includes("closing"));
+    expect(probesOf(other)).to.equal(0);
+  });
+
+  it("get requests a minute after their last sign of draining", async () => {
+    const clock = testClock();
+    await using closing = await startClosing("closing", () => undefined);
+    await using other = await named("other");
+    await using server = await startGateway({ routes: [route(closing.url, other.url)], now: clock.now });
+    await bodies(server.url, 2);
+    clock.advance(59_999);
+    expect(await bodies(server.url, 2)).to.deep.equal(["other", "other"]);
+    clock.advance(1);
+    expect(await bodies(server.url, 2)).to.include("closing");
+  });
+
+  it("get requests in the order of their last sign of draining if all drain, and do not rest then", async () => {
+    const clock = testClock();
+    const pending = (): undefined => undefined;
+    await using first = await startClosing("first", pending);
+    await using second = await startClosing("second", pending);
+    await using server = await startGateway({ routes: [route(first.url, second.url)], now: clock.now });
+    const got: string[] = [];
+    for (let at = 0; at < 5; at += 1) {
+      got.push(...(await bodies(server.url, 1)));
+      clock.advance(1);
+    }
+    expect(got).to.deep.equal(["first", "second", "first", "second", "first"]);
+    first.server.close().closeAllConnections();
+    await until("the target refuses connections", () => !first.server.listening);
+    expect(await bodies(server.url, 4)).to.deep.equal(Array(4).fill("second"));
+    first.server.listen(first.port, "127.0.0.1");
+    await once(first.server, "listening");
+    expect(await bodies(server.url, 1)).to.deep.equal(["first"]);
+  });
+
+  it("are asked for /ready outside the context of the request that met the drain", async () => {
+    const storage = new AsyncLocalStorage<string>();
+    const contexts: (string | undefined)[] = [];
+    const onCreate = (message: unknown): void => {
+      const { path } = (message as { readonly request: { readonly path: string } }).request;
+      if (path === "/ready") contexts.push(storage.getStore());
+    };
+    subscribe("undici:request:create", onCreate);
+    await using closing = await startClosing("closing", () => 503);
+    await using other = await named("other");
+    const before = (): void => storage.enterWith("the request");
+    await using server = await startGateway({ routes: [route(closing.url, other.url)] }, { before });
+    await bodies(server.url, 1);
+    await until("the gateway has asked for /ready twice", () => contexts.length === 2);
+    unsubscribe("undici:request:create", onCreate);
+    expect(contexts).to.deep.equal([undefined, undefined]);
+  });
+
+  it("are not asked for /ready if there is only one", async () => {
+    await using closing = await startClosing("closing", () => 503);
+    await using server = await startGateway({ routes: [route(closing.url)] });
+    expect(await bodies(server.url, 2)).to.deep.equal(["closing", "closing"]);
   });
 
   it("get requests after Connection: close if there is no other", async () => {
