@@ -13,6 +13,7 @@ const experiments: Readonly<Record<string, () => Promise<Experiment>>> = {
   "memory-soak": async () => (await import("./memory-soak.ts")).memorySoak,
   "collector-faults": async () => (await import("./collector-faults.ts")).collectorFaults,
   "upstream-faults": async () => (await import("./upstream-faults.ts")).upstreamFaults,
+  "gateway-stream": async () => (await import("./gateway-stream.ts")).gatewayStream,
   "tenant-leak": async () => (await import("./tenant-leak.ts")).tenantLeak,
   "search-tenants": async () => (await import("./search-tenants.ts")).searchTenants,
   "token-differential": async () => (await import("./token-differential.ts")).tokenDifferential,
@@ -40,6 +41,7 @@ async function main(): Promise<number> {
       seconds: { type: "string" },
       cases: { type: "string" },
       seed: { type: "string" },
+      only: { type: "string" },
     },
   });
   if (positionals.length === 0) {
@@ -51,9 +53,12 @@ async function main(): Promise<number> {
   if (experiment === undefined || positionals.length > 1) {
     throw new Error(`which experiment?\n${await usage()}`);
   }
-  const { variant, json, quick } = values;
+  const { variant, json, quick, only } = values;
   if (variant !== asBuilt && !experiment.brokenVariants.includes(variant)) {
     throw new Error(`--variant must be ${[asBuilt, ...experiment.brokenVariants].join(" or ")}`);
+  }
+  if (only !== undefined && experiment.parts?.includes(only) !== true) {
+    throw new Error(`--only must be ${experiment.parts?.join(" or ") ?? "omitted: there is one part"}`);
   }
   const report = createReport(experiment.name, (line) => console.log(line), json);
   report.note(`${experiment.name}, ${variant}: ${experiment.description}`);
@@ -65,6 +70,7 @@ async function main(): Promise<number> {
       seconds: wholeNumber("seconds", values.seconds),
       cases: wholeNumber("cases", values.cases),
       seed: wholeNumber("seed", values.seed),
+      only,
     }),
     report,
   );
@@ -81,9 +87,10 @@ function wholeNumber(option: string, text: string | undefined): number | undefin
 async function usage(): Promise<string> {
   const all = await Promise.all(Object.values(experiments).map((load) => load()));
   return [
-    "npm run experiments -- <name> [--variant V] [--runs N] [--seconds N] [--cases N] [--seed N] [--quick] [--json]",
-    ...all.map(({ name, description, brokenVariants }) => {
-      return `  ${name.padEnd(16)} ${description}\n${" ".repeat(19)}must fail: ${brokenVariants.join(", ")}`;
+    "npm run experiments -- <name> [--variant V] [--runs N] [--seconds N] [--cases N] [--seed N] [--only PART] [--quick] [--json]",
+    ...all.map(({ name, description, brokenVariants, parts }) => {
+      const more = parts === undefined ? "" : `; parts: ${parts.join(", ")}`;
+      return `  ${name.padEnd(16)} ${description}\n${" ".repeat(19)}must fail: ${brokenVariants.join(", ")}${more}`;
     }),
   ].join("\n");
 }

@@ -8,6 +8,7 @@ import { startService, type ServiceProcess } from "./harness/service-process.ts"
 import { together } from "./harness/together.ts";
 import { startStallMonitor, type StallMonitor } from "./harness/stall-monitor.ts";
 import type { ReplicaSettings } from "./services/replica.ts";
+import { runGatewayPart } from "./stop-under-load/gateway-part.ts";
 
 const workers = 32;
 /** Milliseconds between two requests of a worker in a short run, except around the signal. */
@@ -35,21 +36,29 @@ function settingsOf({ variant, quick }: Run): ReplicaSettings {
   return { drainDelaySeconds, plain: variant === "broken-exit-at-once" };
 }
 
-/** Stops one of two replicas at a time, while a load balancer sends requests to both. */
+/** Stops one of two replicas at a time, while a load balancer or a gateway sends requests to both. */
 export const stopUnderLoad: Experiment = {
   name: "stop-under-load",
   description:
-    "SIGTERM while 32 clients send requests through a load balancer that polls /ready: no request may fail",
-  brokenVariants: ["broken-no-drain-delay", "broken-exit-at-once"],
+    "SIGTERM while 32 clients send requests through a load balancer or a gateway: no request may fail",
+  brokenVariants: ["broken-no-drain-delay", "broken-exit-at-once", "broken-gateway-exit-at-once"],
+  parts: ["balancer", "gateway"],
   async run(run, report) {
-    await using stallMonitor = await startStallMonitor();
-    const scene: Scene = { stallMonitor, run, report, discarded: 0 };
-    await oneCase("keep-alive", true, scene);
-    // One case is enough to show that a broken variant fails.
-    if (run.quick && run.variant !== asBuilt) return;
-    await oneCase("new connection each", false, scene);
+    const { only } = run;
+    const isGateway = run.variant === "broken-gateway-exit-at-once";
+    if (!isGateway && only !== "gateway") await runBalancerPart(run, report);
+    if (isGateway || (run.variant === asBuilt && only !== "balancer")) await runGatewayPart(run, report);
   },
 };
+
+async function runBalancerPart(run: Run, report: Report): Promise<void> {
+  await using stallMonitor = await startStallMonitor();
+  const scene: Scene = { stallMonitor, run, report, discarded: 0 };
+  await oneCase("keep-alive", true, scene);
+  // One case is enough to show that a broken variant fails.
+  if (run.quick && run.variant !== asBuilt) return;
+  await oneCase("new connection each", false, scene);
+}
 
 interface Scene {
   readonly stallMonitor: StallMonitor;

@@ -14,6 +14,8 @@ export interface Run {
   readonly cases: number | undefined;
   /** The seed of the generator, for experiments that have one. Default: a new one, which is printed. */
   readonly seed: number | undefined;
+  /** The only part to run, for experiments that have parts. Default: all. */
+  readonly only: string | undefined;
 }
 
 /** A fault to which a service is exposed, and the rules that it has to keep. */
@@ -23,6 +25,8 @@ export interface Experiment {
   readonly description: string;
   /** Faulty variants of the service; a run with one of them must break a rule. */
   readonly brokenVariants: readonly string[];
+  /** The names of its parts, for an experiment that has several. */
+  readonly parts?: readonly string[];
   run(run: Run, report: Report): Promise<void>;
 }
 
@@ -37,6 +41,7 @@ export function runOf(given: Partial<Run> = {}): Run {
     seconds: undefined,
     cases: undefined,
     seed: undefined,
+    only: undefined,
     ...given,
   };
 }

@@ -15,9 +15,13 @@ export function announce(port: number | undefined): void {
   flushCompileCache();
 }
 
-/** Listens on a free port of the loopback interface, and announces it. For variants that use no `createService()`. */
-export function listenAndAnnounce(server: Server): void {
-  server.listen(0, "127.0.0.1", () => announce((server.address() as AddressInfo).port));
+/**
+ * Listens on the loopback interface, and announces the port. For variants that use no `createService()`.
+ *
+ * @param port default: a free port
+ */
+export function listenAndAnnounce(server: Server, port = 0): void {
+  server.listen(port, "127.0.0.1", () => announce((server.address() as AddressInfo).port));
 }
 
 /** Answers the parent's questions, by the name of the question. */

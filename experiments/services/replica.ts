@@ -1,4 +1,5 @@
 import { createService } from "@svc/express";
+import type { Express } from "express";
 import { createServer } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import { announce, listenAndAnnounce, settingsOfParent } from "../harness/within-service.ts";
@@ -7,9 +8,13 @@ export interface ReplicaSettings {
   readonly drainDelaySeconds: number;
   /** Whether to use a plain Node server, which exits at once on SIGTERM. */
   readonly plain: boolean;
+  /** Default: a free port. */
+  readonly port?: number;
+  /** Milliseconds after SIGTERM from which requests count as late. Default: none does. */
+  readonly lateMs?: number;
 }
 
-const { drainDelaySeconds, plain } = settingsOfParent<ReplicaSettings>();
+const { drainDelaySeconds, plain, port = 0, lateMs = Infinity } = settingsOfParent<ReplicaSettings>();
 
 const page = Buffer.alloc(32 * 1024 * 1024, "a");
 
@@ -19,14 +24,33 @@ async function uploadedBytes(body: AsyncIterable<Uint8Array>): Promise<number> {
   return bytes;
 }
 
+/** Executes an order, and reports this in a line that survives the process. */
+async function execute(order: string): Promise<void> {
+  await delay(30);
+  process.stdout.write(`${JSON.stringify({ order })}\n`);
+}
+
+/** Counts the requests that arrive late, other than those for `/ready`. */
+function countLate(app: Pick<Express, "use">): () => number {
+  let lateAt = Infinity;
+  let late = 0;
+  process.on("SIGTERM", () => (lateAt = performance.now() + lateMs));
+  app.use(({ path }, _res, next) => {
+    if (performance.now() > lateAt && path !== "/ready") late += 1;
+    next();
+  });
+  return () => late;
+}
+
 async function asBuilt(): Promise<void> {
+  let late = (): number => 0;
   const service = await createService({
     env: {},
     config: {
       toml: `
         [service]
         name = "replica"
-        port = 0
+        port = ${port}
         drain_delay = ${drainDelaySeconds}
         shutdown_timeout = 20
         [plugin.observability]
@@ -34,6 +58,11 @@ async function asBuilt(): Promise<void> {
       `,
     },
     routes(app) {
+      late = countLate(app);
+      app.post("/orders/:order", async (req, res) => {
+        await execute(req.params.order);
+        res.json({ ok: true });
+      });
       app.get("/work", async (_req, res) => {
         await delay(30);
         res.json({ ok: true });
@@ -51,6 +80,7 @@ async function asBuilt(): Promise<void> {
   for (const phase of ["intake", "work", "flush", "close"] as const) {
     service.onStop(phase, () => delay(20));
   }
+  service.onStop("close", () => void process.stdout.write(`${JSON.stringify({ late: late() })}\n`));
   await service.start();
   announce(service.address?.port);
 }
@@ -60,6 +90,7 @@ function withoutService(): void {
     void (async () => {
       const { pathname, searchParams } = new URL(req.url ?? "", "http://replica");
       if (pathname === "/work") await delay(30);
+      if (pathname.startsWith("/orders/")) await execute(pathname.slice("/orders/".length));
       if (pathname === "/slow") await delay(Number(searchParams.get("ms")));
       if (pathname === "/download") {
         res.end(page);
@@ -70,7 +101,7 @@ function withoutService(): void {
     })();
   });
   process.on("SIGTERM", () => process.exit(0));
-  listenAndAnnounce(server);
+  listenAndAnnounce(server, port);
 }
 
 if (plain) withoutService();

@@ -6,7 +6,7 @@ describe("stop-under-load", function () {
   this.timeout(120_000);
 
   it("RDY-20 responds to every request of a load balancer that polls /ready", async () => {
-    const report = await quickRun(stopUnderLoad);
+    const report = await quickRun(stopUnderLoad, { only: "balancer" });
     expectHeld(report);
     expect(report.value("keep-alive", "requests")).to.be.above(100);
     expect(report.value("new connection each", "requests")).to.be.above(100);
@@ -21,5 +21,16 @@ describe("stop-under-load", function () {
     const report = await quickRun(stopUnderLoad, { variant: "broken-exit-at-once" });
     expectBroken(report, /no request fails/);
     expectBroken(report, /phases/);
+  });
+
+  it("responds to every request through a gateway while replicas restart, and executes each POST once", async () => {
+    const report = await quickRun(stopUnderLoad, { only: "gateway" });
+    expectHeld(report);
+    expect(report.value("gateway", "POSTs")).to.be.above(100);
+  });
+
+  it("fails through a gateway for servers that exit at once", async () => {
+    const report = await quickRun(stopUnderLoad, { variant: "broken-gateway-exit-at-once" });
+    expectBroken(report, /gateway: no request fails/);
   });
 });

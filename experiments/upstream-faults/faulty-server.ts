@@ -19,7 +19,8 @@ export interface Fault {
 }
 
 const ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}";
-const statusOf = (status: number, more = ""): string =>
+/** Returns an empty response with a status, and with header lines that end with CRLF. */
+export const statusOf = (status: number, more = ""): string =>
   `HTTP/1.1 ${status} x\r\nContent-Length: 0\r\n${more}\r\n`;
 
 /** Writes again and again, until the client has left. */
@@ -89,9 +90,19 @@ export const faults: readonly Fault[] = [
   },
 ];
 
+/** Returns where the first request of some text ends; undefined while it is incomplete. Bodies have a length. */
+function endOfRequest(text: string): number | undefined {
+  const head = text.indexOf("\r\n\r\n") + 4;
+  if (head < 4) return undefined;
+  const length = Number(/^content-length: (\d+)\r$/im.exec(text.slice(0, head))?.[1] ?? 0);
+  return text.length < head + length ? undefined : head + length;
+}
+
 export interface FaultyServer extends AsyncDisposable {
   readonly url: string;
   readonly arrivals: readonly Arrival[];
+  /** The number of open connections. */
+  readonly connections: number;
   /** Makes the server answer correctly. */
   heal(): Promise<void>;
 }
@@ -105,18 +116,19 @@ export async function startFaultyServer(fault: Fault, foreign: string): Promise<
     sockets.add(socket);
     socket.on("error", () => undefined);
     socket.on("close", () => sockets.delete(socket));
-    let head = "";
+    let unread = "";
     socket.setEncoding("latin1").on("data", (text: string) => {
-      head += text;
-      // The bodies of this experiment arrive together with their heads.
-      if (!head.includes("\r\n\r\n")) return;
-      arrivals.push({
-        call: /^x-call: (.*)\r$/im.exec(head)?.[1] ?? "",
-        method: head.slice(0, head.indexOf(" ")),
-        head,
-      });
-      head = "";
-      answer(socket, foreign);
+      unread += text;
+      for (let end = endOfRequest(unread); end !== undefined; end = endOfRequest(unread)) {
+        const head = unread.slice(0, unread.indexOf("\r\n\r\n") + 2);
+        unread = unread.slice(end);
+        arrivals.push({
+          call: /^x-call: (.*)\r$/im.exec(head)?.[1] ?? "",
+          method: head.slice(0, head.indexOf(" ")),
+          head,
+        });
+        answer(socket, foreign);
+      }
     });
   });
   server.listen(0, "127.0.0.1");
@@ -130,6 +142,9 @@ export async function startFaultyServer(fault: Fault, foreign: string): Promise<
   return {
     url: `http://127.0.0.1:${port}`,
     arrivals,
+    get connections() {
+      return sockets.size;
+    },
     async heal() {
       for (const socket of sockets) socket.destroy();
       answer = (socket) => socket.write(ok);
