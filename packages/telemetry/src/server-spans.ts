@@ -14,6 +14,7 @@ import { cutText } from "./attributes.ts";
 import { createWithSpan } from "./context-with-span.ts";
 import { exceptionAttributes } from "./exception-event.ts";
 import type { Failures } from "./failures.ts";
+import { httpSpanReader } from "./http-span.ts";
 import type { OpenTelemetry } from "./packages.ts";
 import { runIn } from "./run-in-context.ts";
 import { ERROR, SERVER } from "./span-codes.ts";
@@ -31,13 +32,15 @@ interface TracedRequest extends IncomingMessage {
  */
 export function serverSpans(api: OpenTelemetry["api"], tracer: Tracer, failures: Failures): Middleware {
   const options = { kind: SERVER };
+  const httpSpanIn = httpSpanReader(api);
   const withSpan = createWithSpan(api);
 
   function start(req: TracedRequest, res: ServerResponse): Context | undefined {
     const active = api.context.active();
     // A second middleware makes no second span, and neither does this one inside the span of the instrumentation of HTTP.
     const outer = api.trace.getSpan(active);
-    if (req[SPAN] !== undefined || isOpenServerSpan(outer)) return undefined;
+    if (req[SPAN] !== undefined || isOpenServerSpan(outer) || isOpenServerSpan(httpSpanIn(active)))
+      return undefined;
     const context = openContext(req);
     // With an id, requestId() has read the caller's headers, or was told not to trust them.
     if (context.requestId === "") deferTraceHeaders(context, req);

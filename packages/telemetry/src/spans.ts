@@ -12,6 +12,7 @@ import { isThenable } from "@svc/resilience";
 import { allowedAttributes, cutText } from "./attributes.ts";
 import { exceptionAttributes } from "./exception-event.ts";
 import type { Failures } from "./failures.ts";
+import { httpSpanReader } from "./http-span.ts";
 import type { OpenTelemetry } from "./packages.ts";
 import { runIn, suppressed } from "./run-in-context.ts";
 import { ERROR } from "./span-codes.ts";
@@ -36,6 +37,7 @@ export interface SpansOptions {
 export const NO_SPAN: OpenSpan = { set: () => undefined, trace: undefined };
 
 export function createSpans({ api, tracer, failures, onDropped }: SpansOptions): Spans {
+  const httpSpanIn = httpSpanReader(api);
   const kinds = { internal: 0, server: 1, client: 2, consumer: 4 } as const;
 
   function start(
@@ -154,8 +156,9 @@ export function createSpans({ api, tracer, failures, onDropped }: SpansOptions):
   }
 
   function isTracing(): boolean {
-    const span = api.trace.getActiveSpan();
-    if (span !== undefined) return span.isRecording();
+    const active = api.context.active();
+    const span = api.trace.getSpan(active);
+    if (span !== undefined) return span.isRecording() || httpSpanIn(active) !== undefined;
     const trace = currentContext()?.openTrace;
     return trace !== undefined && isSampled(trace);
   }
@@ -164,7 +167,8 @@ export function createSpans({ api, tracer, failures, onDropped }: SpansOptions):
   function recordedParent(): Context | undefined {
     const active = api.context.active();
     const span = api.trace.getSpan(active);
-    if (span !== undefined) return span.isRecording() ? active : undefined;
+    if (span !== undefined)
+      return span.isRecording() || httpSpanIn(active) !== undefined ? active : undefined;
     // Code that runs where the context of OpenTelemetry is lost, such as behind a body parser, still has its request.
     const trace = currentContext()?.openTrace;
     return trace !== undefined && isSampled(trace) ? continueTrace(api, active, trace) : undefined;

@@ -16,7 +16,7 @@ import { listen, until } from "@svc/test-support";
 import { expect } from "chai";
 import express from "express";
 import pg from "pg";
-import { runProgram } from "./support/preload-program.ts";
+import { type EndedProgram, runProgram } from "./support/preload-program.ts";
 
 const TRACE_ID = "0af7651916cd43dd8448eb211c80319c";
 const TRACEPARENT = `00-${TRACE_ID}-b7ad6b7169203331-01`;
@@ -118,7 +118,12 @@ describe("telemetry() beside OpenTelemetry of the application", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "telemetry_beside" });
 
-  it("TRACE-22 makes no second server span, and its SQL spans are inside that of the application", async () => {
+  /**
+   * Runs a service with the instrumentations of HTTP and Express, which print their spans.
+   *
+   * @param before middleware before that of telemetry()
+   */
+  async function besideInstrumentations(before = "(_req, _res, next) => next()"): Promise<EndedProgram> {
     const sdk = `
       const { context, SpanKind, trace } = require("@opentelemetry/api");
       const { AsyncLocalStorageContextManager } = require("@opentelemetry/context-async-hooks");
@@ -141,13 +146,14 @@ describe("telemetry() beside OpenTelemetry of the application", function () {
       new ExpressInstrumentation({ ignoreLayersType });
     `;
     const app = `
+      const { trace } = require("@opentelemetry/api");
       const { telemetry } = require("@svc/telemetry");
       const express = require("express");
       const pg = require("pg");
       const tracing = telemetry({ service: "orders", endpoint: process.env.OTLP });
       const pool = new pg.Pool({ connectionString: process.env.DB, max: 1 });
       tracing.traceQueries(pool);
-      const app = express().use(tracing);
+      const app = express().use(${before}, tracing);
       app.get("/orders/:id", async (_req, res) => {
         await pool.query("select relname from pg_class limit 1");
         res.end();
@@ -167,6 +173,11 @@ describe("telemetry() beside OpenTelemetry of the application", function () {
       env: { DB: database.url },
     });
     expect(ended.stderr).to.equal("");
+    return ended;
+  }
+
+  it("TRACE-22 makes no second server span, and its SQL spans are inside that of the application", async () => {
+    const ended = await besideInstrumentations();
     const [request, ...others] = ended.lines;
     expect(others).to.deep.equal([]);
     expect(request).to.include({ name: "GET /orders/:id", kind: "SERVER" });
@@ -176,6 +187,22 @@ describe("telemetry() beside OpenTelemetry of the application", function () {
       traceId: request?.["traceId"],
       parentSpanId: request?.["spanId"],
     });
+  });
+
+  it("TRACE-22 makes no second server span inside the span of a layer, such as that of the instrumentation of router", async () => {
+    const layer = `(_req, _res, next) => trace.getTracer("layers").startActiveSpan("layer", (span) => {
+      next();
+      span.end();
+    })`;
+    const { lines, spans } = await besideInstrumentations(layer);
+    const [inner, request] = lines;
+    expect(lines.map(({ kind, name }) => `${String(kind)} ${String(name)}`)).to.deep.equal([
+      "INTERNAL layer",
+      "SERVER GET /orders/:id",
+    ]);
+    expect(inner).to.include({ traceId: request?.["traceId"] });
+    expect(spans.map(({ name }) => name)).to.deep.equal(["SELECT pg_class"]);
+    expect(spans[0]).to.include({ traceId: request?.["traceId"], parentSpanId: inner?.["spanId"] });
   });
 
   it("COR-13 sends no ids of zeros where the application suppresses tracing", async () => {

@@ -1,0 +1,17 @@
+import type { Context, Span } from "@opentelemetry/api";
+import type { OpenTelemetry } from "./packages.ts";
+
+/** Where the instrumentation of HTTP puts its server span, for the instrumentations of web frameworks. */
+const HTTP_SPAN_KEY = "OpenTelemetry SDK Context Key RPC_METADATA";
+
+/**
+ * Returns a function that returns the open server span of the instrumentation of HTTP. Inside it the active span may be that
+ * of a layer of the web framework, which ends earlier.
+ */
+export function httpSpanReader(api: OpenTelemetry["api"]): (active: Context) => Span | undefined {
+  const key = api.createContextKey(HTTP_SPAN_KEY);
+  return (active) => {
+    const span = (active.getValue(key) as { readonly span?: Span } | undefined)?.span;
+    return span?.isRecording() === true ? span : undefined;
+  };
+}
