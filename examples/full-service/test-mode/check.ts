@@ -21,6 +21,7 @@ async function check(args: readonly string[]): Promise<number> {
     await using database = await openTestDatabase({ name: "conformance" });
     await using tested = await startTestMode(database.url, { SVC_ENV: process.env["SVC_ENV"] });
     const files = ["--keys", tested.keysFile, "--probes", tested.probesFile, "--log", tested.logFile];
+    const servers = ["--serve-otlp", tested.otlpAddress, "--serve-upstream", tested.upstreamAddress];
     const child = spawn(
       process.execPath,
       [
@@ -30,6 +31,7 @@ async function check(args: readonly string[]): Promise<number> {
         "--replica",
         tested.replicaUrl,
         ...files,
+        ...servers,
         "--house",
         ...args,
       ],

@@ -34,6 +34,7 @@ export function probesFor({ authorizationEndpoint }: DemoProvider): object {
     templated: { request: "/expenses/{random}", template: "/expenses/:id" },
     html: { path: "/", headers: { Accept: "text/html" } },
     outbound: "/test/outbound?to={url}",
+    gateway: "/test/behind",
     slow: "/test/slow",
     streaming: "/test/streaming",
     dependencies: dependencies.map(({ check, critical, fault }) => ({

@@ -1,7 +1,7 @@
 import type { Service } from "@svc/express";
+import { createClient } from "@svc/http-client";
 import { requireScopes } from "@svc/jwt-auth";
 import { notFoundError } from "@svc/problem";
-import { propagationHeaders } from "@svc/request-id";
 import { requestedTenant, requireTenant, tenantOf } from "@svc/tenancy";
 import type { Express, Request, Response } from "express";
 import type { SigningKeys } from "./signing-keys.ts";
@@ -13,7 +13,7 @@ export const secretMessage = "the password of the vault is 1234";
 /** Adds routes that exist only in the test mode. */
 export function testRoutes(
   app: Express,
-  { config, issuer }: Service,
+  { config, issuer, telemetry }: Service,
   keys: SigningKeys,
   switches: Switches,
 ): void {
@@ -34,7 +34,9 @@ export function testRoutes(
   app.get("/test/outbound", async (req, res) => {
     const { to } = req.query;
     if (typeof to !== "string") throw notFoundError("the query names no URL to call");
-    const { status } = await fetch(to, { headers: propagationHeaders() });
+    const { origin, pathname } = new URL(to);
+    await using client = createClient({ name: "kit", baseUrl: origin, span: telemetry?.span });
+    const { status } = await client.get(pathname);
     res.json({ status });
   });
   app.get("/test/scoped", requireScopes("expenses:read", "expenses:write"), (_req, res) => {

@@ -19,6 +19,10 @@ export interface TestMode extends AsyncDisposable {
   readonly keysFile: string;
   readonly probesFile: string;
   readonly logFile: string;
+  /** Where the kit receives the spans of the first replica, as `host:port`. */
+  readonly otlpAddress: string;
+  /** Where the kit is the service behind the gateway, as `host:port`. */
+  readonly upstreamAddress: string;
 }
 
 /** The lowest cost of scrypt, because the kit signs in often. */
@@ -42,6 +46,8 @@ export async function startTestMode(
   const file = (name: string): string => join(folder, name);
   const keys = await createSigningKeys(file("signing-keys.json"));
   const port = await freePort();
+  const otlpAddress = `127.0.0.1:${await freePort()}`;
+  const upstreamAddress = `127.0.0.1:${await freePort()}`;
   const provider = await startDemoProvider({ redirectUris: [`http://127.0.0.1:${port}/auth/demo/callback`] });
   cleanup.defer(() => provider.stop());
   const log = openSync(file("service.log"), "w");
@@ -52,10 +58,13 @@ export async function startTestMode(
   const databaseOfService = await serviceUrl(databaseUrl);
   const switches = newSwitches();
 
-  async function startReplica(servicePort: number, write: (line: string) => void): Promise<Service> {
+  async function startReplica(
+    own: Readonly<Record<string, string>>,
+    write: (line: string) => void,
+  ): Promise<Service> {
     const service = await createService({
       ...testModeService(
-        { ...env, SVC_PORT: String(servicePort), DATABASE_URL: databaseOfService, ...ofFiles(provider) },
+        { ...env, DATABASE_URL: databaseOfService, ...ofFiles(provider), ...own },
         { seed: true, demoUsers: true, passwords: cheapPasswords, keys, switches },
       ),
       signals: false,
@@ -71,10 +80,16 @@ export async function startTestMode(
       TEST_MODE_PROVIDER: issuer,
       TEST_MODE_CLIENT: clientId,
       TEST_MODE_CLIENT_SECRET: clientSecret,
+      TEST_MODE_UPSTREAM: upstreamAddress,
     };
   }
-  const first = await startReplica(port, (line) => void writeSync(log, line));
-  const second = await startReplica(0, () => undefined);
+  // The kit checks that neither the user-info nor the query of the endpoint is shown (TRACE-24).
+  const endpoint = `http://kit:secret@${otlpAddress}?key=secret`;
+  const first = await startReplica(
+    { SVC_PORT: String(port), SVC_TELEMETRY_ENDPOINT: endpoint },
+    (line) => void writeSync(log, line),
+  );
+  const second = await startReplica({ SVC_PORT: "0" }, () => undefined);
   await untilReady(first);
   const running = cleanup.move();
   return {
@@ -83,6 +98,8 @@ export async function startTestMode(
     keysFile: file("keys.json"),
     probesFile: file("probes.json"),
     logFile: file("service.log"),
+    otlpAddress,
+    upstreamAddress,
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }
