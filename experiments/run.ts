@@ -11,6 +11,7 @@ const experiments: Readonly<Record<string, () => Promise<Experiment>>> = {
   fuzz: async () => (await import("./fuzz.ts")).fuzz,
   "log-pressure": async () => (await import("./log-pressure.ts")).logPressure,
   "memory-soak": async () => (await import("./memory-soak.ts")).memorySoak,
+  "one-trace": async () => (await import("./one-trace.ts")).oneTrace,
   "collector-faults": async () => (await import("./collector-faults.ts")).collectorFaults,
   "upstream-faults": async () => (await import("./upstream-faults.ts")).upstreamFaults,
   "gateway-stream": async () => (await import("./gateway-stream.ts")).gatewayStream,

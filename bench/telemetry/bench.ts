@@ -3,7 +3,7 @@ import type { Bench, BenchOptions } from "../harness/bench.ts";
 import { measureWithControls, VoidRunError } from "../harness/controls.ts";
 import { type Effort, fullEffort, type Measured, quickEffort } from "../harness/rounds.ts";
 import { conclude, type Verdict } from "../harness/verdicts.ts";
-import { fetchAutoInstrumentations } from "./auto-instrumentations.ts";
+import { fetchAutoInstrumentations } from "@svc/test-support";
 import { AUTO, checkNames, type Group, HEAP, requestCases, statementCases } from "./cases.ts";
 import { type Figure, figuresOf, lineOf } from "./figures.ts";
 import type { HeapReport } from "./heap-process.ts";

@@ -11,4 +11,5 @@ export { signToken, type SigningKey } from "./sign-token.ts";
 export { badTenantIds, goodTenantIds } from "./tenant-ids.ts";
 export { until } from "./until.ts";
 export { type Ending, endingOf, type Freezable, whileExhausted, whileFrozen } from "./stalls.ts";
+export { fetchAutoInstrumentations } from "./auto-instrumentations.ts";
 export { acceptWebSocket, echoFrames } from "./websockets.ts";

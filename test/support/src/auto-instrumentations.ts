@@ -10,7 +10,7 @@ const VERSION = "0.82.0";
 
 /** Returns the folder with the instrumentations of all packages, and downloads 131 MB with npm if it does not exist. */
 export async function fetchAutoInstrumentations(note: (line: string) => void): Promise<string> {
-  const folder = join(tmpdir(), `svc-bench-auto-instrumentations-${VERSION}`);
+  const folder = join(tmpdir(), `svc-auto-instrumentations-${VERSION}`);
   // npm writes this file last.
   if (existsSync(join(folder, "node_modules", ".package-lock.json"))) return folder;
   note(`downloading ${PACKAGE}@${VERSION} to ${folder}`);

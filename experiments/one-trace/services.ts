@@ -1,0 +1,70 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { demoFolder, freePort } from "@svc/dev-services";
+
+const script = fileURLToPath(
+  new URL("../../examples/full-service/test/support/start-all.ts", import.meta.url),
+);
+
+/** The gateway, the expenses service and the receipts service of the example, each a process. */
+export interface Services extends AsyncDisposable {
+  /** The address of the gateway. */
+  readonly url: string;
+}
+
+/**
+ * Starts the three services. Leaving the block stops them, which exports their last spans.
+ *
+ * @param env variables of all three processes, beside those that they need to start
+ * @throws Error with what they wrote if they do not start
+ */
+export async function startServices(env: Readonly<Record<string, string>>): Promise<Services> {
+  await using cleanup = new AsyncDisposableStack();
+  const checkout = await mkdtemp(join(tmpdir(), "svc-one-trace-"));
+  cleanup.defer(() => rm(checkout, { recursive: true }));
+  cleanup.defer(() => rm(demoFolder(checkout), { recursive: true, force: true }));
+  const port = await freeBlocks();
+  const child = spawn(process.execPath, ["--conditions=@svc/source", script], {
+    env: { PATH: process.env["PATH"], CHECKOUT: checkout, SVC_PORT: String(port), ...env },
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  let written = "";
+  child.stderr.on("data", (chunk: Buffer) => (written += chunk.toString()));
+  const exited = once(child, "exit");
+  cleanup.defer(async () => {
+    child.kill("SIGTERM");
+    await exited;
+  });
+  const url = `http://localhost:${port}`;
+  while (!written.includes(`Open ${url}/`)) {
+    if (child.exitCode !== null) throw new Error(`the services did not start: ${written}`);
+    await sleep(50);
+  }
+  const running = cleanup.move();
+  return { url, [Symbol.asyncDispose]: () => running.disposeAsync() };
+}
+
+/** Returns the first of three blocks of ports whose used ports are free. */
+async function freeBlocks(): Promise<number> {
+  for (;;) {
+    const port = await freePort();
+    const others = await Promise.all([10, 11, 20].map((offset) => isFree(port + offset)));
+    if (port < 65_000 && others.every(Boolean)) return port;
+  }
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer().listen(port, "127.0.0.1");
+  const isListening = await once(server, "listening").then(
+    () => true,
+    () => false,
+  );
+  server.close();
+  return isListening;
+}
