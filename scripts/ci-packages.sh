@@ -11,6 +11,8 @@ packages=(
   postgresql              # the oldest supported PostgreSQL, to which ci-pgvector.sh adds pgvector
   postgresql-client       # psql, which the consumer in Python uses
   python3                 # the consumer in Python
+  nginx-core              # a service behind the gateway
+  python3-httpbin         # another service behind the gateway
 )
 
 missing=()

@@ -5,7 +5,7 @@ import { expect } from "chai";
 const root = join(import.meta.dirname, "..");
 
 /** Matches a call that starts a server. */
-const STARTS = /(?<![.\w])(?:start|open)(?:Test)?(?:Redis|RedisCluster|Nats|PgBouncer)\(/;
+const STARTS = /(?<![.\w])(?:start|open)(?:Test)?(?:Redis|RedisCluster|Nats|PgBouncer|Nginx|Httpbin)\(/;
 /** Matches calls of the helpers that scripts/ci-normal-user.sh lists. */
 const HELPERS = new RegExp(
   `(?<![.\\w])(?:${/^helpers='(.*)'$/m.exec(read("scripts/ci-normal-user.sh"))?.[1]})\\(`,
@@ -49,7 +49,7 @@ describe("tests that start a server", () => {
 
   it("do not start server programs by name, but through the helpers", () => {
     const names =
-      /(?:spawn|spawnSync|execFile|execFileSync)\(\s*["'](?:redis-|valkey-|nats-|pgbouncer|promtool|chrom|python|psql)/;
+      /(?:spawn|spawnSync|execFile|execFileSync)\(\s*["'](?:redis-|valkey-|nats-|pgbouncer|promtool|chrom|python|psql|nginx|haproxy)/;
     const all = filesOf(["{packages,examples}/*/{src,test}/**/*.ts", "{bench,experiments,test}/**/*.ts"]);
     expect(all.filter((file) => names.test(read(file)))).to.deep.equal([]);
   });

@@ -2,7 +2,9 @@ export { demoFolder } from "./account.ts";
 export { type Attempt, maskUrl, NoServerError } from "./attempts.ts";
 export { type DemoOptions, demoPostgres, type DemoPostgres } from "./demo-postgres.ts";
 export { freePort } from "./free-port.ts";
+export { startHttpbin } from "./httpbin.ts";
 export { type NatsOptions, type NatsServer, startNats, testNats, type TestNats } from "./nats.ts";
+export { type NginxOptions, startNginx } from "./nginx.ts";
 export {
   type PgBouncer,
   type PgBouncerOptions,
@@ -21,6 +23,7 @@ export {
   type TestRedisCluster,
 } from "./redis-cluster.ts";
 export { type Lookup, requireProgram } from "./require-program.ts";
+export { type ServerKind, type ServerProcess, startServer } from "./server-process.ts";
 export { mochaGlobalTeardown } from "./shared-servers.ts";
 export {
   openTestDatabase,

@@ -1,5 +1,4 @@
 import { writeFileSync } from "node:fs";
-import { connect } from "node:net";
 import { join } from "node:path";
 import { serverAccount } from "./account.ts";
 import { mochaHooks, testProgram } from "./mocha.ts";
@@ -38,7 +37,6 @@ export function startPgBouncer(options: PgBouncerOptions): Promise<PgBouncer> {
     ],
     signal: "SIGKILL",
     url: (port) => Object.assign(new URL(options.url), { hostname: "127.0.0.1", port }).href,
-    answers: listens,
   });
 }
 
@@ -63,16 +61,6 @@ ignore_startup_parameters = statement_timeout
 `,
   );
   return settings;
-}
-
-function listens(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, "127.0.0.1", () => {
-      socket.destroy();
-      resolve(true);
-    });
-    socket.on("error", () => resolve(false));
-  });
 }
 
 /** Starts PgBouncers for one `describe`. */

@@ -7,6 +7,8 @@ export interface Program {
   readonly title: string;
   /** Names of the executable, the preferred one first. */
   readonly files: readonly string[];
+  /** A Python module that the executable, a Python interpreter, must have. Default: none. */
+  readonly module?: string | undefined;
   /** The Debian package to install. */
   readonly package: string;
   /**
@@ -17,7 +19,8 @@ export interface Program {
 }
 
 /** The name of a program in {@link programs}. */
-export type ProgramName = "redis" | "nats" | "pgbouncer" | "promtool" | "chromium" | "python" | "psql";
+export type ProgramName =
+  "redis" | "nats" | "pgbouncer" | "promtool" | "chromium" | "python" | "httpbin" | "psql" | "nginx";
 
 /** The programs that tests may need. `scripts/ci-packages.sh` lists a package for each program. */
 export const programs: Readonly<Record<ProgramName, Program>> = {
@@ -43,7 +46,9 @@ export const programs: Readonly<Record<ProgramName, Program>> = {
     package: "chromium-headless-shell",
   },
   python: { title: "Python", files: ["python3"], package: "python3" },
+  httpbin: { title: "httpbin", files: ["python3"], module: "httpbin", package: "python3-httpbin" },
   psql: { title: "psql", files: ["psql"], package: "postgresql-client" },
+  nginx: { title: "nginx", files: ["nginx"], package: "nginx-core" },
 };
 
 /** File name extension of executables. */
@@ -55,13 +60,13 @@ export function foldersOnPath({ PATH = "" }: NodeJS.ProcessEnv): readonly string
 
 /** Returns the path of the first of `files` that exists in one of these folders and that this process may execute. */
 export function firstIn(folders: readonly string[], files: readonly string[]): string | undefined {
-  for (const file of files) {
-    for (const folder of folders) {
-      const path = join(folder, file + SUFFIX);
-      if (isExecutable(path)) return path;
-    }
-  }
-  return undefined;
+  return allIn(folders, files)[0];
+}
+
+/** Returns the paths of all `files` that exist in these folders and that this process may execute. */
+export function allIn(folders: readonly string[], files: readonly string[]): readonly string[] {
+  const paths = files.flatMap((file) => folders.map((folder) => join(folder, file + SUFFIX)));
+  return paths.filter(isExecutable);
 }
 
 function isExecutable(path: string): boolean {

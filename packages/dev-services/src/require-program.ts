@@ -1,6 +1,7 @@
+import { spawnSync } from "node:child_process";
 import { globSync } from "node:fs";
 import { type Attempt, NoServerError } from "./attempts.ts";
-import { firstIn, foldersOnPath, type Program, type ProgramName, programs } from "./programs.ts";
+import { allIn, foldersOnPath, type Program, type ProgramName, programs } from "./programs.ts";
 import { unpack } from "./unpack.ts";
 
 /** The folders in which Debian installs servers. They are not on a normal user's `PATH`. */
@@ -25,16 +26,28 @@ export interface Lookup {
 export function requireProgram(wanted: ProgramName | Program, lookup: Lookup = {}): string {
   const program: Program = typeof wanted === "string" ? programs[wanted] : wanted;
   const { env = process.env, folders = SERVER_FOLDERS } = lookup;
-  const found = firstIn(foldersOnPath(env), program.files) ?? firstIn(existing(folders), program.files);
+  const found = installedIn(foldersOnPath(env), program) ?? installedIn(existing(folders), program);
   if (found !== undefined) return found;
   const where = folders.length === 0 ? "on PATH" : `on PATH or in ${folders.join(", ")}`;
-  const attempts: Attempt[] = [
-    { rung: "installed", reason: `${program.files.join(" or ")} is not ${where}` },
-  ];
+  const attempts: Attempt[] = [{ rung: "installed", reason: `${withModule(program)} is not ${where}` }];
   const unpacked = unpack(program, attempts, { env, cache: lookup.cache });
   if (unpacked !== undefined) return unpacked;
   const name = program.package;
   throw new NoServerError(program.title, attempts, `install ${name} (Debian: apt-get install ${name})`);
+}
+
+function withModule({ files, module }: Program): string {
+  return files.join(" or ") + (module === undefined ? "" : ` with the module ${module}`);
+}
+
+function installedIn(folders: readonly string[], { files, module }: Program): string | undefined {
+  // A machine may have several Pythons, each with its own modules.
+  return allIn(folders, files).find((path) => module === undefined || hasModule(path, module));
+}
+
+function hasModule(python: string, module: string): boolean {
+  const code = "import importlib.util, sys; sys.exit(importlib.util.find_spec(sys.argv[1]) is None)";
+  return spawnSync(python, ["-c", code, module], { stdio: "ignore", timeout: 10_000 }).status === 0;
 }
 
 function existing(patterns: readonly string[]): readonly string[] {

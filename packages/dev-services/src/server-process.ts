@@ -1,11 +1,12 @@
 import { spawn } from "node:child_process";
+import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { scratchFolder } from "./account.ts";
 import { onFreePort } from "./free-port.ts";
 import { withWatchdog } from "./lease.ts";
 import { writeWhole } from "./lock.ts";
 import { type Faults, faultsOf } from "./processes.ts";
-import type { ProgramName } from "./programs.ts";
+import type { Program, ProgramName } from "./programs.ts";
 import { requireProgram } from "./require-program.ts";
 import { removalOf } from "./test-run.ts";
 
@@ -22,7 +23,7 @@ export interface ServerProcess extends Faults, AsyncDisposable {
 
 /** Describes how to start a type of server. */
 export interface ServerKind {
-  readonly program: ProgramName;
+  readonly program: ProgramName | Program;
   /** Environment of the server. Default: this process's environment. */
   readonly env?: NodeJS.ProcessEnv | undefined;
   /** @param folder the server's working folder, which is removed after it stops */
@@ -32,8 +33,8 @@ export interface ServerKind {
   /** The signal that stops the server. */
   readonly signal: NodeJS.Signals;
   readonly url: (port: number) => string;
-  /** Returns whether the server on a port responds. */
-  readonly answers: (port: number) => Promise<boolean>;
+  /** Returns whether the server on a port responds. Default: whether it accepts a connection. */
+  readonly answers?: (port: number) => Promise<boolean>;
 }
 
 /** The port on which to start a server, and whether other processes share it. */
@@ -55,7 +56,8 @@ export async function startServer(
 ): Promise<ServerProcess> {
   const program = requireProgram(kind.program);
   return withWatchdog(async (watchdog) => {
-    const folder = scratchFolder(`svc-${kind.program}-`);
+    const name = typeof kind.program === "string" ? kind.program : kind.program.files[0];
+    const folder = scratchFolder(`svc-${name}-`);
     const charge = { signal: kind.signal, marker: folder, ...removalOf(folder, infoFile) };
     watchdog.watch(charge);
     const launch = (at?: number): Promise<Launched> =>
@@ -98,7 +100,7 @@ interface Launched {
 
 async function launchOn(
   program: string,
-  { env, args, answers }: ServerKind,
+  { env, args, answers = listens }: ServerKind,
   folder: string,
   port: number,
   watch: (pid: number) => void,
@@ -118,4 +120,14 @@ async function launchOn(
   }
   const message = `${program} did not start on port ${port} of 127.0.0.1, which may be taken`;
   throw new Error(message, { cause });
+}
+
+function listens(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, "127.0.0.1", () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.on("error", () => resolve(false));
+  });
 }

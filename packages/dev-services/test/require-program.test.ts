@@ -1,8 +1,9 @@
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { NoServerError, requireProgram } from "@svc/dev-services";
+import { NoServerError, type ProgramName, requireProgram } from "@svc/dev-services";
 import { expect } from "chai";
+import { programs } from "../src/programs.ts";
 
 const wanted = { title: "The server", files: ["svc-first", "svc-second"], package: "svc-package" };
 
@@ -12,10 +13,10 @@ describe("requireProgram()", () => {
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
   /** Creates an empty executable file. */
-  function put(where: string, file: string, mode = 0o755): string {
+  function put(where: string, file: string, mode = 0o755, script = ""): string {
     const path = join(folder, where, file);
     mkdirSync(join(folder, where), { recursive: true });
-    writeFileSync(path, "#!/bin/sh\n");
+    writeFileSync(path, `#!/bin/sh\n${script}\n`);
     chmodSync(path, mode);
     return path;
   }
@@ -46,6 +47,17 @@ describe("requireProgram()", () => {
     expect(requireProgram(wanted, { env: pathOf("a"), folders: [] })).to.equal(second);
   });
 
+  it("returns the first Python that has the module, and names the module if none has it", () => {
+    const python = { title: "The module", files: ["python3"], module: "svc_module", package: "svc-package" };
+    put("a", "python3", 0o755, "exit 1");
+    const lookup = { env: pathOf("a", "b"), folders: [] };
+    expect(messageOf(() => requireProgram(python, lookup))).to.include(
+      "python3 with the module svc_module is not on PATH",
+    );
+    const second = put("b", "python3", 0o755, '[ "$3" = svc_module ]');
+    expect(requireProgram(python, lookup)).to.equal(second);
+  });
+
   it("throws an error that names the missing files, every attempt and the package to install", () => {
     let error: unknown;
     try {
@@ -70,7 +82,7 @@ describe("requireProgram()", () => {
 
   it("names only Debian packages that scripts/ci-packages.sh lists", () => {
     const list = readFileSync(new URL("../../../scripts/ci-packages.sh", import.meta.url), "utf8");
-    for (const name of ["redis", "nats", "pgbouncer", "promtool", "chromium", "python", "psql"] as const) {
+    for (const name of Object.keys(programs) as ProgramName[]) {
       const lookup = { env: { PATH: "" }, folders: [], cache: join(folder, "cache") };
       const message = messageOf(() => requireProgram(name, lookup));
       const [, debian = ""] = /apt-get install ([\w-]+)\)$/.exec(message) ?? [];
