@@ -57,6 +57,11 @@ const benches: Readonly<Record<string, Entry>> = {
     description: "the cost of a request that is passed on, with http-proxy-middleware; has bounds",
     load: async () => (await import("./gateway/bench.ts")).gateway,
   },
+  "gateway-load": {
+    description:
+      "requests per second and p99 of svc, http-proxy-middleware, nginx and haproxy; needs wrk or h2load",
+    load: async () => (await import("./gateway-load/bench.ts")).gatewayLoad,
+  },
   budget: {
     description: "fails when a ratio of http grew over its baseline; needs SVC_PERF_BUDGET=1",
     load: async () => (await import("./budget.ts")).budget,

@@ -9,7 +9,7 @@ import { expectEqual } from "../harness/expect-equal.ts";
 import type { PeerSetting } from "../harness/peer-bench.ts";
 import type { Subject } from "../harness/subject.ts";
 
-const PREFIX = "/api";
+export const PREFIX = "/api";
 
 /** Starts a proxy in this process. Another process sends the requests, so that its CPU time does not count. */
 export async function start(setting: string): Promise<Subject> {
@@ -34,7 +34,8 @@ export async function start(setting: string): Promise<Subject> {
   };
 }
 
-function proxyBy(by: string, url: string, app: Express): void {
+/** Adds a proxy of this name to an Express app. */
+export function proxyBy(by: string, url: string, app: Express): void {
   switch (by) {
     case "svc":
       app.use(gateway({ routes: [{ prefix: PREFIX, targets: [url] }] }));

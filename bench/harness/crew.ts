@@ -1,8 +1,8 @@
-import { type ChildProcess, fork, spawnSync } from "node:child_process";
+import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import { availableParallelism } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Order, Reply } from "./child.ts";
+import { lastCpu, pin } from "./pin.ts";
 import type { Case, Listening, Spent } from "./subject.ts";
 
 /** The process of a case, as the parent sees it. */
@@ -38,7 +38,7 @@ const childFile = new URL("./child.ts", import.meta.url);
  */
 export async function startCrew(cases: readonly Case[], onOneCpu = false): Promise<Crew> {
   const processes = cases.map(startProcess);
-  if (onOneCpu) processes.forEach(pin);
+  if (onOneCpu) processes.forEach(({ pid }) => pin(pid, lastCpu));
   const stop = async (): Promise<void> => {
     await Promise.all(processes.map(end));
   };
@@ -59,12 +59,6 @@ function startProcess({ module, setting = "" }: Case): ChildProcess {
     env: { ...process.env, NODE_ENV: "production" },
     stdio: ["ignore", "ignore", "inherit", "ipc"],
   });
-}
-
-/** Pins a process to the last CPU, if the system has `taskset`. */
-function pin({ pid }: ChildProcess): void {
-  const last = availableParallelism() - 1;
-  if (pid !== undefined && last > 0) spawnSync("taskset", ["-acp", String(last), String(pid)]);
 }
 
 function memberOf(name: string, child: ChildProcess): Member & { ask(order: Order): Promise<Reply> } {

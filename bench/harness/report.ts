@@ -100,7 +100,8 @@ function two(value: number): string {
   return value.toFixed(2);
 }
 
-function columns(rows: readonly (readonly string[])[]): readonly string[] {
+/** Aligns the cells of a table: the first column on the left, the others on the right. */
+export function columns(rows: readonly (readonly string[])[]): readonly string[] {
   const widths = (rows[0] ?? []).map((_, column) =>
     Math.max(...rows.map((row) => (row[column] ?? "").length)),
   );
