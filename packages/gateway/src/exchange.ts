@@ -3,7 +3,7 @@ import { badRequest, type ProblemError } from "@svc/problem";
 import { errorFields } from "@svc/resilience";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { type Dispatcher, errors } from "undici";
-import { failureKind, failureProblem, notAnswering, tooLarge } from "./failures.ts";
+import { failureKind, failureProblem, notAnswering, requestTimedOut, tooLarge } from "./failures.ts";
 import type { Forwarding } from "./forwarding.ts";
 import { type BodyListener, hasBody, RequestBody } from "./request-body.ts";
 import { requestHeaders } from "./request-headers.ts";
@@ -77,7 +77,7 @@ export class Exchange implements Dispatcher.DispatchHandler, BodyListener {
       path: forwarding.path,
       method: req.method ?? "GET",
       headers: requestHeaders(req, forwarding, this.span?.trace),
-      body: hasBody(req) ? new RequestBody(req, forwarding.route.maxBodyBytes, this) : null,
+      body: hasBody(req) ? this.#body() : null,
     };
   }
 
@@ -103,7 +103,9 @@ export class Exchange implements Dispatcher.DispatchHandler, BodyListener {
     res.statusCode = status;
     const closes = copyHeaders(res, headers);
     // undici itself asks for the end of the connection after HEAD.
-    if (closes && this.req.method !== "HEAD") this.#call?.target.markDraining();
+    // A draining service closes after every response; others close after a request that they refuse.
+    if (closes && this.req.method !== "HEAD" && !(status >= 400 && status < 500))
+      this.#call?.target.markDraining();
     // Usually the first bytes of the body follow in this tick, and are sent together with the head.
     process.nextTick(flushHead, res);
   }
@@ -136,6 +138,15 @@ export class Exchange implements Dispatcher.DispatchHandler, BodyListener {
     this.#finish(error);
     // An orderly end would make the response look complete.
     this.res.destroy();
+  }
+
+  #body(): RequestBody {
+    const { maxBodyBytes: maxBytes, timeoutSeconds } = this.forwarding.route;
+    return new RequestBody(this.req, { maxBytes, idleMs: timeoutSeconds * 1000 }, this);
+  }
+
+  bodyStalled(): void {
+    this.fail(requestTimedOut());
   }
 
   bodyTooLarge(): void {

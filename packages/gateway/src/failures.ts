@@ -3,7 +3,7 @@ import {
   badRequest,
   gatewayTimeout,
   payloadTooLarge,
-  type ProblemError,
+  ProblemError,
   type ReadyOptions,
   serviceUnavailable,
 } from "@svc/problem";
@@ -69,6 +69,11 @@ export function tooLarge({ maxBodyBytes }: Route): ProblemError {
   return payloadTooLarge(`the request body is larger than ${maxBodyBytes} bytes`, {
     headers: { Connection: "close" },
   });
+}
+
+/** Returns the problem for a client that stops sending its body. */
+export function requestTimedOut(): ProblemError {
+  return new ProblemError(408, "the request did not arrive in time", { headers: { Connection: "close" } });
 }
 
 /** Returns the problem for a request target that could leave the route's prefix. */

@@ -51,7 +51,10 @@ export interface Gateway extends Middleware {
 export function gateway(given: GatewayOptions): Gateway {
   const { routes: named, trust, span, now, ...settings } = resolveGateway(given);
   const logger = safeLogger(settings.logger);
-  const routes = sortRoutes(named.map((route) => makeRoute(route, new Targets(route, now, logger))));
+  const prefixes = named.map(({ prefix }) => prefix);
+  const routes = sortRoutes(
+    named.map((route) => makeRoute(route, new Targets(route, now, logger), prefixes)),
+  );
   const upgrades = createUpgrades({ routes, trust, span, logger });
   let stopped: Promise<void> | undefined;
 

@@ -60,7 +60,7 @@ function* faultsOfRoute({ prefix, targets }: Pick<ResolvedRoute, "prefix" | "tar
   } else if (!/^(?:\/(?!\.{1,2}(?:[/;]|$))[\w.~!$&'()*+,;=:@-]+)+$/.test(prefix)) {
     yield {
       key: "prefix",
-      message: `must consist of segments without %, ?, #, \\ and dot segments; ${shown}`,
+      message: `must consist of segments without white space, %, ?, #, \\ and dot segments; ${shown}`,
     };
   }
   const origins = targets.map((target) => new URL(target).origin);

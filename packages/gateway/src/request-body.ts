@@ -13,6 +13,8 @@ export interface BodyListener {
   bodyTooLarge(): void;
   /** The client has disconnected before the end of the body. */
   clientGone(): void;
+  /** The client has sent nothing for too long. */
+  bodyStalled(): void;
 }
 
 /**
@@ -23,14 +25,24 @@ export class RequestBody extends Readable {
   readonly #req: IncomingMessage;
   readonly #listener: BodyListener;
   readonly #maxBytes: number;
+  readonly #idleMs: number;
+  #idle: NodeJS.Timeout | undefined;
   #bytes = 0;
   #isReading = false;
 
-  /** @param maxBytes 0 means no limit */
-  constructor(req: IncomingMessage, maxBytes: number, listener: BodyListener) {
+  /**
+   * @param maxBytes 0 means no limit
+   * @param idleMs time limit for the next bytes of the client, while the target can accept them
+   */
+  constructor(
+    req: IncomingMessage,
+    { maxBytes, idleMs }: { readonly maxBytes: number; readonly idleMs: number },
+    listener: BodyListener,
+  ) {
     super({ highWaterMark: req.readableHighWaterMark });
     this.#req = req;
     this.#maxBytes = maxBytes;
+    this.#idleMs = idleMs;
     this.#listener = listener;
     // undici removes its own listener, and an error without a listener would end the process.
     this.on("error", ignore);
@@ -41,10 +53,13 @@ export class RequestBody extends Readable {
       this.#isReading = true;
       this.#req.on("data", this.#onData).on("end", this.#onEnd).on("close", this.#onClose);
     }
+    this.#idle ??= setTimeout(() => this.#listener.bodyStalled(), this.#idleMs);
+    this.#idle.refresh();
     this.#req.resume();
   }
 
   override _destroy(error: Error | null, callback: (error: Error | null) => void): void {
+    clearTimeout(this.#idle);
     if (this.#isReading) {
       this.#req.off("data", this.#onData).off("end", this.#onEnd).off("close", this.#onClose);
       // Discard what the client still sends, so that the connection does not stall.
@@ -56,10 +71,16 @@ export class RequestBody extends Readable {
   readonly #onData = (chunk: Buffer): void => {
     this.#bytes += chunk.length;
     if (this.#maxBytes > 0 && this.#bytes > this.#maxBytes) this.#listener.bodyTooLarge();
-    else if (!this.push(chunk)) this.#req.pause();
+    else if (this.push(chunk)) this.#idle?.refresh();
+    else {
+      this.#req.pause();
+      clearTimeout(this.#idle);
+      this.#idle = undefined;
+    }
   };
 
   readonly #onEnd = (): void => {
+    clearTimeout(this.#idle);
     this.push(null);
   };
 

@@ -85,6 +85,7 @@ function isForged(name: string, isTrusted: boolean): boolean {
       meant.startsWith("x-forwarded-") ||
       meant === "x-real-ip" ||
       DROPPED.has(meant) ||
+      meant === "content-length" ||
       meant === "x-request-id"
     );
   }

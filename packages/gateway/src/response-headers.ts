@@ -12,6 +12,7 @@ export function copyHeaders(res: ServerResponse, headers: IncomingHttpHeaders): 
   for (const name in headers) {
     const value = headers[name];
     if (value === undefined || HOP_BY_HOP.has(name) || named?.has(name) === true) continue;
+    if (name.startsWith("proxy-")) continue;
     switch (name) {
       case "x-request-id":
         if (res.hasHeader(name)) continue;

@@ -15,10 +15,15 @@ export interface Route extends Omit<ResolvedRoute, "targets"> {
   readonly targets: Targets;
   /** The route's name in metrics and logs, such as `/api/*`. */
   readonly template: string;
+  /** Prefixes of other routes inside this one, in lower case. */
+  readonly inner: readonly string[];
 }
 
-export function makeRoute(options: ResolvedRoute, targets: Targets): Route {
-  return { ...options, targets, template: `${options.prefix}/*` };
+/** @param all the prefixes of all routes */
+export function makeRoute(options: ResolvedRoute, targets: Targets, all: readonly string[]): Route {
+  const outer = options.prefix.toLowerCase();
+  const inner = all.map((prefix) => prefix.toLowerCase()).filter((each) => each.startsWith(`${outer}/`));
+  return { ...options, targets, template: `${options.prefix}/*`, inner };
 }
 
 /** Returns the routes with the longest prefix first, as {@link findRoute} needs them. */
@@ -50,14 +55,30 @@ function isInside(path: string, prefix: string): boolean {
 
 /**
  * Returns the request target to send to the service; undefined if a server could read it as a path outside the prefix: a
- * dot segment, an encoded slash, a backslash, an empty first segment, or a target that is not a path.
+ * dot segment, an encoded slash, a backslash, an empty first segment, or a target that is not a path. Also undefined for
+ * another spelling of a path of a route inside this one, because that route may be stricter.
  */
-export function forwardedTarget({ prefix, stripPrefix }: Route, target: string): string | undefined {
+export function forwardedTarget({ prefix, stripPrefix, inner }: Route, target: string): string | undefined {
   if (!isPlainPath(target) || !staysInside(target)) return undefined;
+  if (inner.length > 0 && isSpelledLike(inner, target)) return undefined;
   if (!stripPrefix) return target;
   const rest = target.slice(prefix.length);
   if (rest.charCodeAt(0) !== SLASH) return `/${rest}`;
   return isPlainPath(rest) ? rest : undefined;
+}
+
+/**
+ * Returns whether a server could read a path as one inside these prefixes: servers decode paths, and many ignore case, empty
+ * segments, white space at the end of a segment and what follows a semicolon.
+ */
+function isSpelledLike(prefixes: readonly string[], target: string): boolean {
+  const path = pathOfTarget(target)
+    .replace(/%([2-7][0-9a-f])/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+    .toLowerCase()
+    .replace(/;[^/]*/g, "")
+    .replace(/\s+(?=\/|$)/g, "")
+    .replace(/\/{2,}/g, "/");
+  return prefixes.some((prefix) => isInside(path, prefix));
 }
 
 /** Reads the path once. Only a percent sign or the start of a segment needs more than one comparison of a character. */

@@ -42,6 +42,33 @@ describe("the path of a request", () => {
     }
   });
 
+  it("gets 400 if it spells a path of a stricter route in another way", async () => {
+    await using upstream = await startUpstream();
+    const targets = [upstream.url];
+    await using server = await startGateway({
+      routes: [
+        { prefix: "/api", targets },
+        { prefix: "/api/admin", targets, requireAuth: true },
+      ],
+    });
+    const statuses: Record<string, number> = {
+      "/api/admin/x": 401,
+      "/api/ADMIN/x": 400,
+      "/api/%61dmin/x": 400,
+      "/api//admin/x": 400,
+      "/api/admin;a=1/x": 400,
+      "/api/admin%3ba=1": 400,
+      "/api/admin%20": 400,
+      "/api/%41DMIN%20;x//y": 400,
+      "/api/administration": 200,
+      "/api/x/admin": 200,
+      "/api/x?y=/api/ADMIN": 200,
+    };
+    for (const [target, status] of Object.entries(statuses))
+      expect((await rawRequest(server.port, get(target))).status, target).to.equal(status);
+    expect(upstream.received).to.have.length(3);
+  });
+
   it("is passed on unchanged, with its query", async () => {
     await using upstream = await startUpstream();
     await using server = await startGateway({ routes: [{ prefix: "/api", targets: [upstream.url] }] });

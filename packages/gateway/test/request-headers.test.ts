@@ -134,6 +134,7 @@ describe("the headers of a request", () => {
       "X_Forwarded_For: 6.6.6.6",
       "X-Forwarded_Proto: https",
       "X_Real_IP: 6.6.6.6",
+      "Content_Length: 50",
       "X_Custom: kept",
     );
     const { headers } = upstream.only();
@@ -149,6 +150,7 @@ describe("the headers of a request", () => {
       "x_forwarded_for",
       "x-forwarded_proto",
       "x_real_ip",
+      "content_length",
     );
   });
 

@@ -50,6 +50,23 @@ describe("a body", () => {
     expect(received).to.equal(total);
   });
 
+  it("of a client that stops sending it ends with 408 and ends the request to the target", async () => {
+    let isClosed = false;
+    await using upstream = await startUpstream((req) => {
+      req.resume().on("close", () => (isClosed = true));
+    });
+    const routes = [{ prefix: "/api", targets: [upstream.url], timeoutSeconds: 0.2 }];
+    await using server = await startGateway({ routes });
+    const socket = connect(server.port, "127.0.0.1");
+    let received = "";
+    socket.on("data", (part) => (received += part.toString("latin1")));
+    socket.write("POST /api HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n123");
+    await until("the response", () => received.includes("408"));
+    await until("the end of the request to the target", () => isClosed);
+    expect(received).to.contain("the request did not arrive in time");
+    socket.destroy();
+  });
+
   it("of unknown length arrives as chunks, and a declared length arrives unchanged", async () => {
     await using upstream = await startUpstream();
     await using server = await startGateway({ routes: [{ prefix: "/api", targets: [upstream.url] }] });

@@ -143,6 +143,15 @@ describe("the targets of a route", () => {
     expect(await bodies(server.url, 2)).to.include("closing");
   });
 
+  it("are not draining because they close the connection of a request that they refuse", async () => {
+    await using strict = await startUpstream((_req, res) =>
+      res.writeHead(413, { Connection: "close" }).end("strict"),
+    );
+    await using other = await named("other");
+    await using server = await startGateway({ routes: [route(strict.url, other.url)] });
+    expect(await bodies(server.url, 4)).to.deep.equal(["strict", "other", "strict", "other"]);
+  });
+
   it("get no new request while they drain, until /ready returns 200", async () => {
     const clock = testClock();
     let ready = 503;
