@@ -23,7 +23,7 @@ import type { ServiceOptions } from "./service-options.ts";
 import { handleSignals } from "./signals.ts";
 import { createStopHooks, type StopHooks } from "./stop-hooks.ts";
 import { tune } from "./tune.ts";
-import { acceptUpgrades } from "./upgrades.ts";
+import { acceptUpgrades, upgradeOptions } from "./upgrades.ts";
 import { webEdge, webErrors, webFiles } from "./web/kind-web.ts";
 import { createWork } from "./work/work.ts";
 
@@ -160,7 +160,8 @@ async function assemble(
     hasOwnLimits,
   });
   const limits = hasOwnLimits === undefined ? settings : { ...settings, receiveTimeoutSeconds: 0 };
-  const server = createHttpServer(inFlight, limits, log, classes);
+  const upgrades = hasOwnLimits === undefined ? {} : upgradeOptions;
+  const server = createHttpServer(inFlight, limits, log, classes, upgrades);
   if (hasOwnLimits !== undefined) acceptUpgrades(server, inFlight.listener);
   if (settings.maxConnections !== undefined) server.maxConnections = settings.maxConnections;
   const work = createWork(
@@ -223,7 +224,9 @@ async function assemble(
 }
 
 function originsOf(port: number): readonly string[] {
-  return port === 0 ? [] : ["127.0.0.1", "localhost", "[::1]"].map((host) => `http://${host}:${port}`);
+  return port === 0
+    ? []
+    : ["127.0.0.1", "localhost", "[::1]", "0.0.0.0", "[::]"].map((host) => `http://${host}:${port}`);
 }
 
 // Existing layers would respond before the request id, the limits and the security headers apply.

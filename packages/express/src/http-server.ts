@@ -1,6 +1,6 @@
 import type { Logger } from "@svc/context";
 import { attachProblems, problemServerOptions } from "@svc/problem";
-import { createServer, type Server } from "node:http";
+import { createServer, type Server, type ServerOptions } from "node:http";
 import type { Socket } from "node:net";
 import { watchConnections } from "./close-server.ts";
 import type { InFlight } from "./in-flight.ts";
@@ -24,11 +24,13 @@ export function createHttpServer(
   timeouts: ClientTimeouts,
   logger: Logger | undefined,
   classes?: TunedClasses,
+  more: Pick<ServerOptions, "shouldUpgradeCallback"> = {},
 ): Server {
   const server = createServer(
     {
       ...problemServerOptions,
       ...classes,
+      ...more,
       headersTimeout: milliseconds(timeouts.headersTimeoutSeconds),
       requestTimeout: milliseconds(timeouts.receiveTimeoutSeconds),
       keepAliveTimeout: milliseconds(timeouts.keepAliveTimeoutSeconds),

@@ -78,9 +78,10 @@ export function trackRequests(
   }
 
   function ended(req: IncomingMessage, res: ServerResponse): void {
-    if (!req.complete) watchUnreadBody(req, maxBodyBytes);
     const entry = (res as WithEntry)[ENTRY];
+    if (!req.complete) watchUnreadBody(req, maxBodyBytes);
     if (entry === undefined) return;
+    if (receiveTimeoutMs > 0 && entry.isLimited && !req.complete) limitUnreadBody(req, receiveTimeoutMs);
     const { before, after } = entry;
     if (before === undefined) first = after;
     else before.after = after;
@@ -185,6 +186,19 @@ function cutOff(res: ServerResponse): void {
   // arrives later.
   res.once("close", () => req.destroy(fault));
   sendProblem(req, res, fault);
+}
+
+/** Cuts the connection of a client that sends the rest of its body too slowly after it has received the response. */
+function limitUnreadBody(req: IncomingMessage, receiveTimeoutMs: number): void {
+  const spent = performance.now() - (contextOf(req)?.startedAt ?? 0);
+  const timer = setTimeout(
+    () => {
+      if (!req.complete) req.socket.destroy();
+    },
+    Math.max(0, receiveTimeoutMs - spent),
+  );
+  timer.unref();
+  req.socket.once("close", () => clearTimeout(timer));
 }
 
 const lookEveryMs = 100;

@@ -1,8 +1,23 @@
-import { type IncomingMessage, type RequestListener, type Server, ServerResponse } from "node:http";
+import {
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerOptions,
+  ServerResponse,
+} from "node:http";
 import type { Duplex } from "node:stream";
 import type { Socket } from "node:net";
 import { setUpgrade } from "@svc/plugin";
 import { badRequest, sendProblem } from "@svc/problem";
+
+/**
+ * Makes Node handle a request that asks for another protocol than WebSocket as an ordinary one: clients such as `curl --http2`
+ * offer h2c in every request, and a server may ignore that (RFC 9110, section 7.8). Versions of Node before 22.21 and 24.9
+ * ignore this option; the connection then closes after the response.
+ */
+export const upgradeOptions: Pick<ServerOptions, "shouldUpgradeCallback"> = {
+  shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === "websocket",
+};
 
 /**
  * Passes requests that ask for another protocol to the listener like all others, so that they have a request id, a log line

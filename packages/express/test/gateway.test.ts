@@ -154,6 +154,42 @@ describe("the plugin `gateway`", function () {
     socket.destroy();
   });
 
+  it("LIM-5 cuts a client that goes on sending a body slowly after its response", async () => {
+    await using test = await start("", "", {
+      toml: "headers_timeout = 0.2\nreceive_timeout = 0.3\n",
+      routes: (app) => void app.get("/own", (_req, res) => void res.json({ own: true })),
+    });
+    const socket = connect(test.port, "127.0.0.1").on("error", () => undefined);
+    const closed = once(socket, "close");
+    socket.resume().write("GET /own HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\nx");
+    const drip = setInterval(() => socket.write("x"), 20);
+    await closed;
+    clearInterval(drip);
+  });
+
+  it("handles a request that offers h2c as an ordinary one, with its body", async function () {
+    // Older versions of Node have no such option.
+    const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+    if (major < 22 || (major === 22 && minor < 21) || major === 23 || (major === 24 && minor < 9))
+      this.skip();
+    await using test = await start("", "", {
+      routes: (app) => void app.post("/own", (req, res) => void res.json(req.body)),
+    });
+    const sent = httpRequest(`${test.url}/own`, {
+      method: "POST",
+      headers: {
+        Connection: "Upgrade, HTTP2-Settings",
+        Upgrade: "h2c",
+        "HTTP2-Settings": "AAMAAABkAAQAAP__",
+        "Content-Type": "application/json",
+      },
+    });
+    sent.end('{"a":1}');
+    const [response] = (await once(sent, "response")) as [NodeJS.ReadableStream & { statusCode: number }];
+    expect(response.statusCode).to.equal(200);
+    expect(String(await response.setEncoding("utf8").toArray())).to.equal('{"a":1}');
+  });
+
   it("SYS-1 SYS-3 leaves the system endpoints in front of a prefix that would take them", async () => {
     const paths = ["/health", "/ready", "/info", "/metrics"];
     const routes = paths.map(
@@ -220,7 +256,7 @@ describe("the plugin `gateway`", function () {
     let text = "";
     post.on("data", (chunk) => (text += chunk.toString()));
     post.write(
-      "POST /own HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\nContent-Length: 2\r\n\r\n{}",
+      "POST /own HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nContent-Length: 2\r\n\r\n{}",
     );
     await until("it was refused", () => text.includes("HTTP/1.1 400"));
     post.destroy();

@@ -19,7 +19,8 @@ export interface PublicFilesOptions {
 
 /**
  * Serves the files of a folder for GET and HEAD, and passes on all other requests. Supports conditional requests and ranges.
- * A file has exactly one path: a path with a dot segment, an empty segment or an encoded slash is passed on.
+ * A path with a dot segment, an empty segment, an encoded slash, or an escape of a character that needs none is passed on, so
+ * that middleware which compares paths sees the path of a file. Only `index.html` of a folder has two paths.
  */
 export function publicFiles({ folder, maxAgeSeconds, except, policy }: PublicFilesOptions): Middleware {
   const serve = serveStatic(folder, {
@@ -41,5 +42,8 @@ export function publicFiles({ folder, maxAgeSeconds, except, policy }: PublicFil
 
 function isPlainSegment(segment: string, index: number, all: readonly string[]): boolean {
   if (segment === "") return index === all.length - 1;
-  return !segment.startsWith(".") && !/[\\]|%(?:00|2e|2f|5c)/i.test(segment);
+  return !segment.startsWith(".") && !respelled.test(segment);
 }
+
+// NUL, the slashes, and the characters that need no escape: letters, digits and -._~ (RFC 3986, section 2.3).
+const respelled = /\\|%(?:00|2[def]|3\d|4[1-9a-f]|5[0-9acf]|6[1-9a-f]|7[0-9ae])/i;
