@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { configurationExitCode, loadConfig, ports } from "@svc/config";
+import { configurationExitCode, highestBasePort, loadConfig, ports } from "@svc/config";
 import { createDatabase } from "@svc/database";
 import { demoPostgres } from "@svc/dev-services";
 import { ConfigurationError } from "@svc/options";
@@ -19,6 +19,11 @@ export interface StartAllOptions {
 
 /** The services, each with the distance of its block of ports from that of the gateway. */
 const blocks = { gateway: 0, expenses: 10, receipts: 20 } as const;
+
+interface Child {
+  readonly name: Name;
+  readonly process: ChildProcess;
+}
 
 const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
@@ -36,7 +41,7 @@ function scriptOf(path: string): string {
 
 /**
  * Starts the gateway, the expenses service and the receipts service as processes, with one PostgreSQL server that has a
- * database for each service. SIGINT and SIGTERM end all of them, and so does the end of one of them. An error at the start is
+ * database for each service. SIGINT, SIGTERM and SIGHUP end all of them, and so does the end of one of them. An error at the start is
  * written to standard error and ends the process: with exit code 2 for a wrong configuration, else with 1.
  */
 export async function startAll({ checkout, env = process.env }: StartAllOptions): Promise<void> {
@@ -53,6 +58,9 @@ async function run(checkout: string, env: NodeJS.ProcessEnv): Promise<void> {
   if (service.env !== "local") throw refused("SVC_ENV", "must be local: three services with demo data");
   if (env["DATABASE_URL"]) throw refused("DATABASE_URL", "must not be set: --all starts its own PostgreSQL");
   if (service.port === 0) throw refused("SVC_PORT", "must not be 0: each service has ten ports of its own");
+  const highest = highestBasePort - blocks.receipts;
+  if (service.port > highest)
+    throw refused("SVC_PORT", `must be at most ${highest}: three services have 30 ports`);
   const portOf = (name: Name): number => ports(service.port + blocks[name]).http;
   const urlOf = (name: Name): string => `http://127.0.0.1:${portOf(name)}`;
   for (const name of names()) await requireFree(portOf(name), service.host);
@@ -81,14 +89,15 @@ async function run(checkout: string, env: NodeJS.ProcessEnv): Promise<void> {
     },
   };
   const traces = env["SVC_TELEMETRY_ENDPOINT"] ? {} : { TRACES_EXPORTER: "memory" };
-  const children = names().map((name) =>
-    spawn(process.execPath, [...process.execArgv, scripts[name]], {
+  const children = names().map((name) => ({
+    name,
+    process: spawn(process.execPath, [...process.execArgv, scripts[name]], {
       env: { ...env, ...traces, ...own[name], SVC_PORT: String(portOf(name)) },
       stdio: ["ignore", "inherit", "inherit"],
       // In a terminal, Ctrl-C then reaches only this process, which ends the services one after the other.
       detached: true,
     }),
-  );
+  }));
   await untilEnd(children, async (signal) => {
     for (const name of names()) await untilReady(urlOf(name), signal);
     process.stderr.write(`\n  Open http://localhost:${portOf("gateway")}/   (Ctrl-C stops everything)\n\n`);
@@ -124,27 +133,36 @@ async function untilReady(url: string, signal: AbortSignal): Promise<void> {
 
 /**
  * Resolves when all processes have ended. The first one that ends, or a signal, ends the others: the gateway first, so that
- * no request fails.
+ * no request fails. A second signal kills them.
  *
  * @param work runs meanwhile, and is aborted by the end
  */
 async function untilEnd(
-  children: readonly ChildProcess[],
+  children: readonly Child[],
   work: (signal: AbortSignal) => Promise<void>,
 ): Promise<void> {
   const ending = new AbortController();
-  const end = (): void => ending.abort();
-  for (const signal of signals) process.on(signal, end);
-  const ended = children.map((child) => once(child, "exit").finally(end));
+  const interrupted = (): void => {
+    if (ending.signal.aborted) for (const { process: child } of children) child.kill("SIGKILL");
+    ending.abort();
+  };
+  for (const signal of signals) process.on(signal, interrupted);
+  const ended = children.map(async ({ name, process: child }) => {
+    const [code, signal] = (await once(child, "exit")) as [number | null, NodeJS.Signals | null];
+    if (!ending.signal.aborted) {
+      process.stderr.write(`the ${name} service ended with ${code ?? signal}; stopping the others\n`);
+    }
+    ending.abort();
+  });
   const working = work(ending.signal).catch((error: unknown) => {
     if (!ending.signal.aborted) throw error;
   });
   if (!ending.signal.aborted) await once(ending.signal, "abort");
-  for (const [index, child] of children.entries()) {
+  for (const [index, { process: child }] of children.entries()) {
     child.kill("SIGTERM");
     await ended[index];
   }
   await working;
-  for (const signal of signals) process.off(signal, end);
-  if (children.some(({ exitCode }) => exitCode !== 0)) process.exitCode = 1;
+  for (const signal of signals) process.off(signal, interrupted);
+  if (children.some(({ process: child }) => child.exitCode !== 0)) process.exitCode = 1;
 }

@@ -156,6 +156,7 @@ describe("the start command with --all", function () {
     "SVC_ENV: must be local": { SVC_ENV: "staging" },
     "DATABASE_URL: must not be set": { DATABASE_URL: "postgres://127.0.0.1:1/none" },
     "SVC_PORT: must not be 0": { SVC_PORT: "0" },
+    "SVC_PORT: must be at most 65506": { SVC_PORT: "65520" },
   };
 
   for (const [message, env] of Object.entries(refusals)) {

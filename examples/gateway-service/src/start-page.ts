@@ -13,7 +13,7 @@ const links = [
   ["/debug/traces", "the last requests of the gateway; the other services show theirs on their own ports"],
 ] as const;
 
-/** Returns the start page as an HTML document. It has neither scripts nor styles, which an API's policy refuses. */
+/** Returns the start page as an HTML document, without scripts and styles. */
 export function startPage({ hasTraces }: StartPageFacts): string {
   const items = links
     .filter(([href]) => hasTraces || href !== "/debug/traces")
