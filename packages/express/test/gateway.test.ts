@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createHash } from "node:crypto";
-import { createServer, request as httpRequest } from "node:http";
+import { createServer, type IncomingMessage, request as httpRequest } from "node:http";
 import { connect, type Socket } from "node:net";
 import { ConfigurationError } from "@svc/options";
 import { listen, type Listening, signToken, until } from "@svc/test-support";
@@ -185,7 +185,7 @@ describe("the plugin `gateway`", function () {
       },
     });
     sent.end('{"a":1}');
-    const [response] = (await once(sent, "response")) as [NodeJS.ReadableStream & { statusCode: number }];
+    const [response] = (await once(sent, "response")) as [IncomingMessage];
     expect(response.statusCode).to.equal(200);
     expect(String(await response.setEncoding("utf8").toArray())).to.equal('{"a":1}');
   });
