@@ -1,3 +1,5 @@
+import type { CallLimit } from "./call-limit.ts";
+
 // A longer queue could not be served within the longest wait.
 const MAX_WAITING = 1000;
 
@@ -9,9 +11,9 @@ export interface Bulkhead {
    * Returns undefined if a call may start now, else a promise: true when it may start, false when no other call has
    * ended in time or too many calls wait. Each call that may start must call `leave()` once.
    *
-   * @throws the reason of `signal`, as a rejection
+   * @throws the reason of the call's limit, as a rejection, if the call ends while it waits
    */
-  enter(signal: AbortSignal | undefined): Promise<boolean> | undefined;
+  enter(limit: CallLimit): Promise<boolean> | undefined;
   leave(): void;
 }
 
@@ -28,16 +30,12 @@ export function createBulkhead(limit: number, maxWaitMs: number): Bulkhead {
   const queue = new Set<Waiting>();
   let running = 0;
 
-  function wait(signal: AbortSignal | undefined): Promise<boolean> {
+  function wait(call: CallLimit): Promise<boolean> {
     return new Promise((resolve, reject) => {
       const give = (): void => {
         clearTimeout(timer);
-        signal?.removeEventListener("abort", aborted);
+        call.watch(undefined);
         queue.delete(waiting);
-      };
-      const aborted = (): void => {
-        give();
-        reject(signal?.reason as Error);
       };
       const waiting: Waiting = {
         start() {
@@ -50,8 +48,11 @@ export function createBulkhead(limit: number, maxWaitMs: number): Bulkhead {
         give();
         resolve(false);
       }, maxWaitMs);
-      signal?.addEventListener("abort", aborted, { once: true });
       queue.add(waiting);
+      call.watchWait((reason) => {
+        give();
+        reject(reason as Error);
+      });
     });
   }
 
@@ -62,13 +63,13 @@ export function createBulkhead(limit: number, maxWaitMs: number): Bulkhead {
     get waiting() {
       return queue.size;
     },
-    enter(signal) {
+    enter(call) {
       if (running < limit) {
         running += 1;
         return undefined;
       }
       if (queue.size >= MAX_WAITING || maxWaitMs === 0) return Promise.resolve(false);
-      return wait(signal);
+      return wait(call);
     },
     leave() {
       running -= 1;

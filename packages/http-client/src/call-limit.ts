@@ -1,29 +1,36 @@
 import { UpstreamError } from "./failures.ts";
 
+type OnEnd = (reason: unknown) => void;
+
 /** The end of a call that comes before its response: its time limit, or the caller's signal. */
 export interface CallLimit {
   /** When the call ends, on the client's clock. */
   readonly endsAt: number;
   /** Why the call ended; undefined before that. */
-  readonly reason: Error | undefined;
+  readonly reason: unknown;
   /** Sets the one function that is called at the end, at once if the end has come. */
-  watch(onEnd: ((reason: Error) => void) | undefined): void;
+  watch(onEnd: OnEnd | undefined): void;
+  /** The same, for a call that waits and has no request under way: `endWait()` ends it, too. */
+  watchWait(onEnd: OnEnd): void;
   /** Waits, unless the call ends earlier; rejects with the reason then. */
   wait(ms: number): Promise<void>;
+  /** Ends the call if it waits; does nothing while a request is under way. */
+  endWait(reason: Error): void;
   /** Releases the timer and the signal. */
   release(): void;
 }
 
 /** @param ms time until the end, in milliseconds */
 export function createCallLimit(ms: number, endsAt: number, signal: AbortSignal | undefined): CallLimit {
-  let reason: Error | undefined;
-  let listener: ((reason: Error) => void) | undefined;
-  const end = (error: Error): void => {
+  let reason: unknown;
+  let listener: OnEnd | undefined;
+  let isWaiting = false;
+  const end = (error: unknown): void => {
     release();
     reason = error;
     listener?.(error);
   };
-  const aborted = (): void => end(signal?.reason as Error);
+  const aborted = (): void => end(signal?.reason);
   const timer = setTimeout(
     () => end(new UpstreamError("timeout", "no response within the time limit of the call")),
     ms,
@@ -32,28 +39,36 @@ export function createCallLimit(ms: number, endsAt: number, signal: AbortSignal 
     clearTimeout(timer);
     signal?.removeEventListener("abort", aborted);
   }
-  signal?.addEventListener("abort", aborted, { once: true });
+  if (signal?.aborted === true) aborted();
+  else signal?.addEventListener("abort", aborted, { once: true });
+
+  function watch(onEnd: OnEnd | undefined, waits: boolean): void {
+    listener = onEnd;
+    isWaiting = waits;
+    if (reason !== undefined) onEnd?.(reason);
+  }
 
   return {
     endsAt,
     get reason() {
       return reason;
     },
-    watch(onEnd) {
-      listener = onEnd;
-      if (reason !== undefined) onEnd?.(reason);
-    },
+    watch: (onEnd) => watch(onEnd, false),
+    watchWait: (onEnd) => watch(onEnd, true),
     wait(delayMs) {
       return new Promise((resolve, reject) => {
         const over = setTimeout(() => {
-          this.watch(undefined);
+          watch(undefined, false);
           resolve();
         }, delayMs);
-        this.watch((error) => {
+        watch((error) => {
           clearTimeout(over);
-          reject(error);
-        });
+          reject(error as Error);
+        }, true);
       });
+    },
+    endWait(error) {
+      if (isWaiting) end(error);
     },
     release,
   };

@@ -4,12 +4,12 @@ import type { Breaker } from "@svc/resilience";
 import type { Dispatcher } from "undici";
 import type { CallLimit } from "./call-limit.ts";
 import { type Answer, Exchange } from "./exchange.ts";
-import { codeOf, problemOf, UpstreamError } from "./failures.ts";
+import { codeOf, problemOf, stopped, UpstreamError } from "./failures.ts";
 import type { ResolvedClient } from "./options.ts";
 import { mayRepeat, waitAfter } from "./retries.ts";
 import type { RetryBudget } from "./retry-budget.ts";
 import type { SendableBody } from "./request-body.ts";
-import { transportFailure } from "./transport-failure.ts";
+import { isStop, transportFailure } from "./transport-failure.ts";
 
 /** A call, ready to be sent. */
 export interface Call {
@@ -28,46 +28,51 @@ export interface CallTools {
   readonly breaker: Breaker;
   readonly budget: RetryBudget;
   readonly pool: Dispatcher;
+  /** Returns whether the client is stopped: a call is not repeated then. */
+  readonly isStopped: () => boolean;
 }
 
 /**
  * Sends a call, again after a failure that may pass, until it has a final response.
  *
- * @param span gets the status, and the number of repetitions if there were any (TRACE-9)
+ * @param span gets the status, and the number of repeats if there were any (TRACE-9)
  * @throws UpstreamError without a usable response
- * @throws the reason of the caller's signal
+ * @throws the reason of the call's limit, if that ended the call; such a try says nothing about the upstream
  */
 export async function send(
   call: Call,
   limit: CallLimit,
   span: OpenSpan | undefined,
-  { options, breaker, budget, pool }: CallTools,
+  { options, breaker, budget, pool, isStopped }: CallTools,
 ): Promise<Answer> {
   const isRepeatable = call.body.isRepeatable && mayRepeat(call.method, call.headers);
   budget.called();
   let outcome: Answer | UpstreamError | undefined;
   let sent = 0;
-  while (sent < options.attempts) {
-    const attempt = breaker.attempt();
-    if (attempt === undefined) {
-      outcome ??= new UpstreamError("unavailable", "the circuit breaker is open");
-      break;
+  try {
+    while (sent < options.attempts) {
+      const attempt = breaker.attempt();
+      if (attempt === undefined) {
+        outcome ??= new UpstreamError("unavailable", "the circuit breaker is open");
+        break;
+      }
+      sent += 1;
+      try {
+        outcome = await tryOnce(call, limit, options, pool);
+      } catch (error) {
+        attempt.cancelled();
+        throw error;
+      }
+      if (isOutage(outcome)) attempt.failed();
+      else attempt.succeeded();
+      const wait = isRepeatable && sent < options.attempts ? waitAfter(outcome, sent) : undefined;
+      if (wait === undefined || options.now() + wait >= limit.endsAt || isStopped() || !budget.take()) break;
+      discard(outcome);
+      await limit.wait(wait);
     }
-    try {
-      outcome = await tryOnce(call, limit, options, pool);
-    } catch (error) {
-      attempt.cancelled();
-      throw error;
-    }
-    sent += 1;
-    if (isOutage(outcome)) attempt.failed();
-    else attempt.succeeded();
-    const wait = isRepeatable && sent < options.attempts ? waitAfter(outcome, sent) : undefined;
-    if (wait === undefined || options.now() + wait >= limit.endsAt || !budget.take()) break;
-    discard(outcome);
-    await limit.wait(wait);
+  } finally {
+    if (sent > 1) span?.set({ "http.request.resend_count": sent - 1 });
   }
-  if (sent > 1) span?.set({ "http.request.resend_count": sent - 1 });
   if (outcome instanceof UpstreamError) throw outcome;
   if (outcome === undefined) throw new UpstreamError("unavailable", "no try was made");
   span?.set({ "http.response.status_code": outcome.status });
@@ -86,7 +91,7 @@ async function tryOnce(
     acceptsEncoding,
     errorOfBody: (error) => problemOf(name, transportFailure(error, true), 0),
   });
-  limit.watch((reason) => exchange.abort(reason));
+  limit.watch((reason) => exchange.abort(reason as Error));
   try {
     pool.dispatch(
       {
@@ -108,9 +113,10 @@ async function tryOnce(
   }
 }
 
-/** Throws an error that is not the upstream's: of the caller's signal, body or arguments. */
+/** Throws an error that is not the upstream's: of the call's limit, body or arguments, or of a client that is stopped. */
 function throwOwn(error: unknown, { content }: SendableBody, { reason }: CallLimit): void {
-  if (error === reason && !(reason instanceof UpstreamError)) throw error;
+  if (reason !== undefined) throw reason as Error;
+  if (isStop(error)) throw stopped();
   if (content instanceof Readable && content.errored === error) throw error;
   if (codeOf(error) === "UND_ERR_INVALID_ARG")
     throw new TypeError((error as Error).message, { cause: error });
@@ -123,6 +129,6 @@ function discard(outcome: Answer | UpstreamError): void {
 
 /** Returns whether an outcome shows that the service is down. */
 function isOutage(outcome: Answer | UpstreamError): boolean {
-  if (outcome instanceof UpstreamError) return outcome.kind !== "invalid" || outcome.fault !== "limit";
+  if (outcome instanceof UpstreamError) return outcome.fault !== "limit";
   return outcome.status >= 502 && outcome.status <= 504;
 }

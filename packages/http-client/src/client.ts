@@ -1,12 +1,13 @@
+import type { Readable } from "node:stream";
 import { currentContext, inSpan, type OpenSpan, type ReadinessCheck } from "@svc/context";
 import { createBreaker, endsWithin, safeLogger } from "@svc/resilience";
 import type { Pool } from "undici";
 import { createBulkhead } from "./bulkhead.ts";
 import { type Call, send } from "./call.ts";
 import { type CallLimit, createCallLimit } from "./call-limit.ts";
-import { type CallOptions, pathOf } from "./call-options.ts";
+import { type CallOptions, checkCall, pathOf } from "./call-options.ts";
 import type { Answer } from "./exchange.ts";
-import { problemOf, UpstreamError } from "./failures.ts";
+import { problemOf, stopped, UpstreamError } from "./failures.ts";
 import { type ClientOptions, clientOptions } from "./options.ts";
 import { upstreamCheck } from "./readiness.ts";
 import { redirectOf } from "./redirects.ts";
@@ -32,13 +33,16 @@ export interface Client {
   /** Like `request`, for a body of any size: the response resolves when its headers have arrived. */
   readonly stream: (method: string, path: string, options?: CallOptions) => Promise<StreamedResponse>;
   readonly readiness: () => ReadinessCheck;
-  /** Refuses further calls, waits up to 5 s for running ones, and closes all connections. */
+  /**
+   * Refuses further calls, ends those that wait for a free slot or for their next try, waits up to 5 s for running ones,
+   * and closes all connections.
+   */
   readonly stop: () => Promise<void>;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 }
 
 /**
- * Creates a client for one service: time limits, repetitions within a budget, a circuit breaker, and a limit of calls at the
+ * Creates a client for one service: time limits, repeats within a budget, a circuit breaker, and a limit of calls at the
  * same time. Calls carry request id and trace of the current request or job (HTTP-1, TRACE-19), never the tenant (HTTP-2).
  *
  * @throws ConfigurationError for unknown and invalid options
@@ -64,6 +68,7 @@ export function createClient(options: ClientOptions): Client {
   // The first call reports a module that cannot be loaded.
   opening.catch(() => undefined);
   let pool: Pool | undefined;
+  const limits = new Set<CallLimit>();
   let stopping: Promise<void> | undefined;
 
   // The package takes 70 ms to load, so it is not imported together with this one.
@@ -83,10 +88,11 @@ export function createClient(options: ClientOptions): Client {
     given: CallOptions,
     isStreamed: boolean,
   ): Promise<Answer> {
+    checkCall(method, given);
     const target = pathOf(path, given.query);
     const body = bodyOf(given);
     given.signal?.throwIfAborted();
-    if (stopping !== undefined) throw failed(new UpstreamError("unavailable", "the client has been stopped"));
+    if (stopping !== undefined) throw failed(stopped());
     const at = now();
     const longest = (given.totalTimeoutSeconds ?? resolved.totalTimeoutSeconds) * 1000;
     const endsAt = Math.min(at + longest, currentContext()?.deadline ?? Infinity);
@@ -98,7 +104,7 @@ export function createClient(options: ClientOptions): Client {
       if (!acceptsEncoding && !isStreamed) headers["Accept-Encoding"] = "identity";
       if (body.type !== undefined && !hasHeader(headers, "content-type")) headers["Content-Type"] = body.type;
       const ready: Call = { method, path: target, headers, body, isStreamed, acceptsEncoding };
-      return runLimited(ready, createCallLimit(endsAt - at, endsAt, given.signal), span, given);
+      return runLimited(ready, createCallLimit(endsAt - now(), endsAt, given.signal), span, given);
     };
     if (hook === undefined) return sendCall(undefined);
     return inSpan(hook, `${method} ${name}`, "client", spanAttributes, sendCall);
@@ -113,17 +119,22 @@ export function createClient(options: ClientOptions): Client {
     let isEntered = false;
     let answer: Answer | undefined;
     try {
-      isEntered = (await (bulkhead.enter(signal) ?? true)) === true;
+      limits.add(limit);
+      if (stopping !== undefined) throw stopped();
+      isEntered = (await (bulkhead.enter(limit) ?? true)) === true;
       if (!isEntered) throw new UpstreamError("unavailable", "too many calls at the same time");
-      const tools = { options: resolved, breaker, budget, pool: pool ?? (await opening) };
+      const isStopped = (): boolean => stopping !== undefined;
+      const tools = { options: resolved, breaker, budget, pool: pool ?? (await opening), isStopped };
       answer = await followRedirects(ready, limit, span, tools);
       refuseFailure(answer, throwOn4xx);
+      if (answer.body !== undefined && signal !== undefined) destroyOnAbort(answer.body, signal);
       return answer;
     } catch (error) {
       answer?.body?.destroy();
       throw error instanceof UpstreamError ? failed(error) : error;
     } finally {
       limit.release();
+      limits.delete(limit);
       if (isEntered) {
         if (answer?.body === undefined || answer.body.closed) bulkhead.leave();
         else answer.body.once("close", () => bulkhead.leave());
@@ -160,6 +171,7 @@ export function createClient(options: ClientOptions): Client {
   }
 
   async function close(): Promise<void> {
+    for (const limit of limits) limit.endWait(stopped());
     const open = await opening.catch(() => undefined);
     if (open === undefined) return;
     if (!(await endsWithin(STOP_MS, open.close()))) await open.destroy();
@@ -182,6 +194,14 @@ export function createClient(options: ClientOptions): Client {
     stop,
     [Symbol.asyncDispose]: stop,
   };
+}
+
+/** Destroys a streamed body with the reason of the caller's signal. */
+function destroyOnAbort(body: Readable, signal: AbortSignal): void {
+  const abort = (): void => void body.destroy(signal.reason as Error);
+  if (signal.aborted) return abort();
+  signal.addEventListener("abort", abort, { once: true });
+  body.once("close", () => signal.removeEventListener("abort", abort));
 }
 
 /** @throws UpstreamError for a status that is a failure */

@@ -113,9 +113,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #check(controller: Dispatcher.DispatchController, maxBodyBytes: number): void {
     // These headers then describe a body that is not sent.
     if (this.#options.method === "HEAD" || this.#status === 304) return;
-    const { "content-length": length, "content-encoding": encoding = "identity" } = this.#headers;
+    const { "content-length": length, "content-encoding": encoding = "" } = this.#headers;
     if (Number(length ?? 0) > maxBodyBytes) controller.abort(tooLarge(this.#options));
-    else if (encoding !== "identity" && !this.#options.acceptsEncoding)
+    else if (isEncoded(encoding) && !this.#options.acceptsEncoding)
       controller.abort(
         new UpstreamError("invalid", "the body is encoded, although no encoding was accepted"),
       );
@@ -126,6 +126,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#body?.destroy(this.#options.errorOfBody(error));
     this.#reject(error);
   }
+}
+
+// Names of encodings are case-insensitive (RFC 9110, section 8.4.1); undici returns a header that is sent twice as a list.
+function isEncoded(encoding: string | readonly string[]): boolean {
+  return !/^(?:\s|,|identity)*$/i.test(String(encoding));
 }
 
 function tooLarge({ maxBodyBytes }: ExchangeOptions): UpstreamError {

@@ -40,6 +40,11 @@ export class UpstreamError extends Error {
   }
 }
 
+/** Returns the cause of a call that a stopped client refuses or ends. */
+export function stopped(): UpstreamError {
+  return new UpstreamError("unavailable", "the client is stopped");
+}
+
 /** Returns the `code` of an error; undefined without one. */
 export function codeOf(error: unknown): string | undefined {
   const { code } = Object(error) as { readonly code?: unknown };

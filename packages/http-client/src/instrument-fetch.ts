@@ -24,7 +24,7 @@ export type InstrumentFetchOptions = OptionsOf<typeof instrumentOptions>;
 
 /**
  * Returns a `fetch` whose calls of the given origins carry request id and trace of the current request or job (HTTP-1,
- * TRACE-19). It adds no time limits and no repetitions; `createClient()` does.
+ * TRACE-19). It adds no time limits and no repeats; `createClient()` does.
  *
  * @throws ConfigurationError for unknown and invalid options
  */
@@ -36,10 +36,12 @@ export function instrumentFetch(
   const known = new Set(origins);
 
   /** @throws TypeError for a call with the tenant's header (HTTP-2) */
-  return async function instrumentedFetch(input, init) {
-    const request = new Request(input, init);
-    const { origin, hostname } = new URL(request.url);
-    if (!known.has(origin)) return fetch(input, init);
+  return async function instrumentedFetch(...args) {
+    const [input] = args;
+    // A Request uses up the body of its input, so none is made for a call that is passed on.
+    const target = URL.parse(typeof input === "object" && "url" in input ? input.url : String(input));
+    if (target === null || !known.has(target.origin)) return fetch(...args);
+    const request = new Request(...args);
     if (request.headers.has("x-tenant-id")) refuse("x-tenant-id");
     const send = async (span?: OpenSpan): Promise<Response> => {
       const context = currentContext();
@@ -53,7 +55,7 @@ export function instrumentFetch(
       return response;
     };
     if (hook === undefined) return send();
-    const attributes = { "jfast.upstream": name, "server.address": hostname };
+    const attributes = { "jfast.upstream": name, "server.address": target.hostname };
     return inSpan(hook, `${request.method} ${name}`, "client", attributes, send);
   };
 }

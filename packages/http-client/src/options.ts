@@ -1,7 +1,8 @@
 import type { Logger, SpanHook } from "@svc/context";
 import { defineOptions, kinds as k, type OptionsOf, type ResolvedOptions } from "@svc/options";
 
-const seconds = k.number({ min: 0.001, max: 3600 });
+/** A time limit in seconds. */
+export const seconds: k.Kind<number> = k.number({ min: 0.001, max: 3600 });
 
 const origin: k.Kind<string> = {
   // A URL with a password must not appear in an error message.
@@ -11,9 +12,9 @@ const origin: k.Kind<string> = {
 };
 
 function isOrigin(text: string): boolean {
-  if (!URL.canParse(text) || /[?#\s]/.test(text)) return false;
-  const { protocol, pathname, username, password } = new URL(text);
-  return /^https?:$/.test(protocol) && pathname === "/" && username + password === "" && !text.includes("@");
+  if (!URL.canParse(text) || /[?#@\s\\]/.test(text)) return false;
+  const { protocol, pathname } = new URL(text);
+  return /^https?:$/.test(protocol) && pathname === "/" && /^https?:\/\/[^/]/i.test(text);
 }
 
 /** Options of `createClient()`. */
@@ -45,7 +46,7 @@ export const clientOptions = defineOptions("createClient()", {
   attempts: { key: "attempts", kind: k.withDefault(k.integer({ min: 1, max: 10 }), 3) },
   /** Whether the service is not ready while this upstream is not answering. Default: false. */
   critical: { key: "critical", kind: k.withDefault(k.boolean(), false) },
-  /** Retries per call that are allowed on average, so that retries cannot multiply the load. Default: 0.2. */
+  /** Repeats per call that are allowed on average, so that repeats cannot multiply the load. Default: 0.2. */
   retryBudget: { kind: k.withDefault(k.number({ min: 0, max: 10 }), 0.2) },
   /** Calls at the same time. Default: 50. */
   maxConcurrentCalls: { kind: k.withDefault(k.integer({ min: 1, max: 10_000 }), 50) },

@@ -19,8 +19,10 @@ export function upstreamCheck(
       const meta = { calls: bulkhead.running, waiting: bulkhead.waiting };
       if (breaker.state === "closed") return { healthy: true, detail: "answering", meta };
       const seconds = Math.ceil(breaker.retryAfterMs / 1000);
-      const detail = seconds === 0 ? "the next call is a trial" : `the next call is possible in ${seconds} s`;
-      return { healthy: false, detail: `not answering; ${detail}`, meta };
+      // A service that is not ready gets no requests, so it would never make the trial that closes the breaker.
+      if (seconds === 0)
+        return { healthy: true, detail: "the last calls failed; the next call is a trial", meta };
+      return { healthy: false, detail: `not answering; the next call is possible in ${seconds} s`, meta };
     },
   };
 }

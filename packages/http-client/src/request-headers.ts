@@ -1,4 +1,5 @@
 import { currentContext, type OpenSpan } from "@svc/context";
+import { kinds as k, wrongValue } from "@svc/options";
 import { propagationHeaders } from "@svc/request-id";
 
 /** Headers of a call; undefined leaves one out. */
@@ -18,6 +19,8 @@ const OF_THE_CONNECTION = new Set([
   "transfer-encoding",
   "upgrade",
 ]);
+/** Values may be secrets, which no message shows. */
+const values = k.secret(k.either(k.string({ allowEmpty: true }), k.listOf(k.string({ allowEmpty: true }))));
 /** Always taken from the current request (HTTP-1). */
 const CORRELATION = new Set(["x-request-id", "traceparent", "tracestate"]);
 
@@ -27,7 +30,7 @@ const CORRELATION = new Set(["x-request-id", "traceparent", "tracestate"]);
  *
  * @param forwardAuthorization whether to send the bearer token of the current request (HTTP-3); a header that the caller
  *   passes counts first
- * @throws TypeError for the tenant's header (HTTP-2) and for headers of the connection
+ * @throws TypeError for the tenant's header (HTTP-2), for headers of the connection, and for a value that is no text
  */
 export function requestHeaders(
   given: CallHeaders | undefined,
@@ -42,6 +45,7 @@ export function requestHeaders(
     const known = name.toLowerCase();
     refuse(known);
     if (value === undefined || CORRELATION.has(known)) continue;
+    if (!values.accepts(value)) throw new TypeError(`the header ${name} ${wrongValue(values, value)}`);
     hasAuthorization ||= known === "authorization";
     headers[name] = typeof value === "string" ? value : [...value];
   }

@@ -1,4 +1,4 @@
-import { codeOf, UpstreamError } from "./failures.ts";
+import { codeOf, stopped, UpstreamError } from "./failures.ts";
 
 /** What undici reports when a response cannot be used. */
 const INVALID = new Set([
@@ -8,6 +8,13 @@ const INVALID = new Set([
   "UND_ERR_RESPONSE",
 ]);
 const TIMEOUTS = new Set(["UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT"]);
+/** What undici reports after `close()` and `destroy()`, which only `stop()` calls. */
+const STOPS = new Set(["UND_ERR_CLOSED", "UND_ERR_DESTROYED"]);
+
+/** Returns whether an error means that the client is stopped. */
+export function isStop(error: unknown): boolean {
+  return STOPS.has(codeOf(error) ?? "");
+}
 
 /**
  * Classifies an error of the connection.
@@ -16,6 +23,7 @@ const TIMEOUTS = new Set(["UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT"]);
  */
 export function transportFailure(error: unknown, hasBegun: boolean): UpstreamError {
   if (error instanceof UpstreamError) return error;
+  if (isStop(error)) return stopped();
   const code = codeOf(error) ?? "";
   if (TIMEOUTS.has(code))
     return new UpstreamError("timeout", "no data within the time limit", {

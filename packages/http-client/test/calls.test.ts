@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { Readable } from "node:stream";
 import { inspect } from "node:util";
 import { RequestContext, runWithContext } from "@svc/context";
@@ -93,6 +94,70 @@ describe("a call", () => {
     it(`is refused with the path ${JSON.stringify(path)}`, async () => {
       await using client = clientOf("http://127.0.0.1:9");
       expect(await rejection(client.get(path))).to.be.instanceOf(TypeError);
+    });
+  }
+
+  const refusedOptions: readonly (readonly [options: object, message: string])[] = [
+    ...[Infinity, 1e9, NaN, 0, -1, "5", null].map(
+      (value) =>
+        [
+          { totalTimeoutSeconds: value },
+          "the call option totalTimeoutSeconds must be a number from 0.001 to 3600; it is ",
+        ] as const,
+    ),
+    [
+      { timeout: 5 },
+      "the call option timeout is unknown; expected one of query, headers, json, body, signal",
+    ],
+    [{ header: {} }, "the call option header is unknown; did you mean headers?"],
+    [{ throwOn4xx: "yes" }, "the call option throwOn4xx must be true or false"],
+    [{ signal: new AbortController() }, "the call option signal must be an AbortSignal"],
+    [
+      { headers: new Headers({ "X-A": "1" }) },
+      "the call option headers must be an object with a value for each name",
+    ],
+    [
+      { headers: { "X-Count": 5 } },
+      "the header X-Count must be a string, or a list in which each entry is a string",
+    ],
+    [{ headers: { "X-None": null } }, "the header X-None must be a string"],
+    [{ headers: { "X-List": ["a", 1] } }, "the header X-List must be a string"],
+    [
+      { query: new URLSearchParams("a=1") },
+      "the call option query must be an object with a value for each name",
+    ],
+    [{ query: { tags: ["a", "b"] } }, "the query parameter tags must be a string, a number, true or false"],
+    [{ query: { filter: { secret: 1 } } }, "the query parameter filter must be a string"],
+    [{ query: { page: null } }, "the query parameter page must be a string"],
+  ];
+  for (const [options, message] of refusedOptions) {
+    const shown = inspect(options, { breakLength: Infinity });
+    it(`is refused with the options ${shown}`, async () => {
+      await using upstream = await openUpstream((res) => res.end());
+      await using client = clientOf(upstream.url);
+      for (const call of [client.get("/a", options), client.stream("GET", "/a", options)]) {
+        const error = await rejection(call);
+        expect(error).to.be.instanceOf(TypeError);
+        expect(error.message).to.contain(message);
+      }
+      expect(upstream.received).to.have.length(0);
+    });
+  }
+
+  it("accepts the whole range of totalTimeoutSeconds, and header values that are lists or empty", async () => {
+    await using upstream = await openUpstream((res) => res.end());
+    await using client = clientOf(upstream.url);
+    const headers = { "X-List": ["a", "b"], "X-Empty": "", "X-Off": undefined };
+    await client.get("/a", { totalTimeoutSeconds: 3600, headers, query: undefined, signal: undefined });
+    expect(upstream.received[0]?.headers).to.include({ "x-list": "a, b", "x-empty": "" });
+  });
+
+  for (const method of ["get", "Get", "GE T", "", "CONNECT", 1]) {
+    it(`is refused with the method ${JSON.stringify(method)}`, async () => {
+      await using client = clientOf("http://127.0.0.1:9");
+      const error = await rejection(client.request(method as string, "/a"));
+      expect(error).to.be.instanceOf(TypeError);
+      expect(error.message).to.contain("the method of a call must be in upper case");
     });
   }
 
@@ -301,6 +366,41 @@ describe("a call", () => {
     expect(response.text()).to.equal("compressed");
   });
 
+  for (const encoding of ["Identity", "IDENTITY", "", "identity, Identity"]) {
+    it(`accepts the Content-Encoding ${JSON.stringify(encoding)}`, async () => {
+      await using upstream = await openUpstream((res) =>
+        res.writeHead(200, { "Content-Encoding": encoding }).end("plain"),
+      );
+      await using client = clientOf(upstream.url);
+      expect((await client.get("/a")).text()).to.equal("plain");
+    });
+  }
+
+  for (const encoding of ["GZIP", "identity, gzip"]) {
+    it(`throws 502 for the Content-Encoding ${encoding}`, async () => {
+      await using upstream = await openUpstream((res) =>
+        res.writeHead(200, { "Content-Encoding": encoding }).end("compressed"),
+      );
+      await using client = clientOf(upstream.url);
+      expect(await failureOf(client.get("/a"))).to.include({ status: 502 });
+    });
+  }
+
+  it("rejects with the reason of a signal that aborts without an error", async () => {
+    await using upstream = await openUpstream(() => undefined);
+    await using client = clientOf(upstream.url);
+    for (const [index, reason] of ["left", null].entries()) {
+      const controller = new AbortController();
+      const call = client.get("/a", { signal: controller.signal }).then(
+        () => "resolved",
+        (error: unknown) => error,
+      );
+      await until("the request has arrived", () => upstream.received.length === index + 1);
+      controller.abort(reason);
+      expect(await call).to.equal(reason);
+    }
+  });
+
   it("throws 502 when a body is read as JSON and is none", async () => {
     await using upstream = await openUpstream((res) => res.end("upstream's secret"));
     await using client = clientOf(upstream.url);
@@ -379,6 +479,38 @@ describe("a call", () => {
       await until("the connection has failed", () => body.destroyed);
       const error = await failureOf(body.toArray());
       expect(error).to.include({ status: 502 });
+    });
+
+    it("ends with the reason of a signal that aborts after the headers, and frees its slot", async () => {
+      let closed = 0;
+      await using upstream = await openUpstream((res) => {
+        res.on("close", () => (closed += 1));
+        res.writeHead(200).write("a");
+      });
+      await using client = clientOf(upstream.url, { maxConcurrentCalls: 1, maxWaitSeconds: 60 });
+      const reason = new Error("the caller has left");
+      for (let call = 1; call <= 2; call++) {
+        const controller = new AbortController();
+        const { body } = await client.stream("GET", "/a", { signal: controller.signal });
+        const read = rejection(body.toArray());
+        controller.abort(reason);
+        expect(await read).to.equal(reason);
+        await until("the upstream sees the end", () => closed === call);
+      }
+      expect(client.readiness().check(new AbortController().signal)).to.deep.include({
+        meta: { calls: 0, waiting: 0 },
+      });
+    });
+
+    it("removes its listener from the signal when the body has ended", async () => {
+      await using upstream = await openUpstream((res) => res.end("a"));
+      await using client = clientOf(upstream.url);
+      const { signal } = new AbortController();
+      const { body } = await client.stream("GET", "/a", { signal });
+      expect(getEventListeners(signal, "abort")).to.have.length(1);
+      await body.toArray();
+      await until("the body is closed", () => body.closed);
+      expect(getEventListeners(signal, "abort")).to.have.length(0);
     });
 
     it("ends the request when its reader leaves, and frees its place among the concurrent calls", async () => {

@@ -219,6 +219,40 @@ describe("the headers of a call", () => {
       ]);
     });
 
+    it("are not added for other origins: the call is passed on with the same arguments", async () => {
+      const calls: unknown[][] = [];
+      const recording = (async (...args: unknown[]) => {
+        calls.push(args);
+        return new Response();
+      }) as typeof fetch;
+      const traced = instrumentFetch(recording, { name: "billing", origins: [upstream.url] });
+      const request = new Request("http://other.example/a", { method: "POST", body: "text" });
+      const init = { method: "POST", body: new ReadableStream(), duplex: "half" as const };
+      const url = new URL("http://other.example/a");
+      await traced(request);
+      await traced(url, init);
+      await traced("/relative");
+      expect(calls).to.have.length(3);
+      expect(calls[0]).to.have.length(1);
+      expect(calls[0]?.[0]).to.equal(request);
+      expect(await request.text()).to.equal("text");
+      expect(calls[1]?.[0]).to.equal(url);
+      expect(calls[1]?.[1]).to.equal(init);
+      expect(calls[2]).to.deep.equal(["/relative"]);
+    });
+
+    it("are added to a Request with a body, and to a URL", async () => {
+      const traced = instrumentFetch(fetch, { name: "billing", origins: [upstream.url] });
+      await runWithContext(context(), async () => {
+        await traced(new Request(`${upstream.url}/a`, { method: "POST", body: "text" }));
+        expect(sent()).to.include({ method: "POST", body: "text" });
+        expect(sent().headers).to.include({ "x-request-id": "request-1" });
+        await traced(new URL(`${upstream.url}/b`));
+        expect(sent()).to.include({ url: "/b" });
+        expect(sent().headers).to.include({ "x-request-id": "request-1" });
+      });
+    });
+
     it("HTTP-2 refuse the tenant", async () => {
       const traced = instrumentFetch(fetch, { name: "billing", origins: [upstream.url] });
       const error = await rejection(traced(upstream.url, { headers: { "X-Tenant-ID": "acme" } }));

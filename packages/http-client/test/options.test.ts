@@ -21,6 +21,11 @@ describe("createClient() options", () => {
     "http://user:geheim@billing",
     "http://@billing",
     "http:// billing",
+    "http:billing:80",
+    "http:/billing",
+    "http:///billing",
+    "http:\\\\billing",
+    "http://billing\\",
     "",
     1,
   ]) {

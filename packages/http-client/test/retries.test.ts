@@ -1,4 +1,5 @@
 import { Readable } from "node:stream";
+import { type Logger, RequestContext, runWithContext } from "@svc/context";
 import { type CallOptions, type ClientOptions, createClient } from "@svc/http-client";
 import type { ProblemError } from "@svc/problem";
 import { rejection, until } from "@svc/test-support";
@@ -9,6 +10,15 @@ import { closedUrl, openRawUpstream, openUpstream } from "./support/upstream.ts"
 
 const clientOf = (baseUrl: string, options: Partial<ClientOptions> = {}) =>
   createClient({ name: "billing", baseUrl, ...options });
+
+function recordingLogger() {
+  const logged: string[] = [];
+  const log = (_fields: object, text: string): void => void logged.push(text);
+  return {
+    logged,
+    logger: { debug: log, info: log, warn: log, error: log, fatal: log } as unknown as Logger,
+  };
+}
 
 describe("the repetitions of a call", () => {
   for (const status of [429, 502, 503, 504]) {
@@ -196,10 +206,87 @@ describe("the circuit breaker of a client", () => {
     expect(upstream.received).to.have.length(5);
     now += 15_000;
     status = 200;
-    expect(await ready()).to.deep.include({ detail: "not answering; the next call is a trial" });
+    expect(await ready()).to.deep.include({
+      healthy: true,
+      detail: "the last calls failed; the next call is a trial",
+    });
     await client.get("/a");
-    expect((await ready()).healthy).to.equal(true);
+    expect(await ready()).to.deep.include({ healthy: true, detail: "answering" });
   });
+
+  it("is healthy after the cool-down without a call, and unhealthy again when the trial fails", async () => {
+    let now = 1000;
+    await using upstream = await openUpstream((res) => res.writeHead(503).end());
+    await using client = clientOf(upstream.url, {
+      attempts: 1,
+      breakerFailures: 1,
+      critical: true,
+      now: () => now,
+    });
+    const ready = () => client.readiness().check(new AbortController().signal);
+    await rejection(client.get("/a"));
+    now += 14_999;
+    expect(await ready()).to.include({
+      healthy: false,
+      detail: "not answering; the next call is possible in 1 s",
+    });
+    now += 1;
+    expect(await ready()).to.include({ healthy: true });
+    await rejection(client.get("/a"));
+    expect(await ready()).to.include({
+      healthy: false,
+      detail: "not answering; the next call is possible in 15 s",
+    });
+  });
+
+  for (const isStreamed of [false, true]) {
+    it(`does not count ${isStreamed ? "streamed " : ""}calls that their own time limit ends`, async () => {
+      await using upstream = await openUpstream((res, _count, req) => {
+        if (req.url !== "/hang") res.end("ok");
+      });
+      await using client = clientOf(upstream.url, { attempts: 1, breakerFailures: 2 });
+      const context = new RequestContext();
+      context.deadline = performance.now() + 100;
+      const send = (options: CallOptions) =>
+        isStreamed ? client.stream("GET", "/hang", options) : client.get("/hang", options);
+      const errors = await Promise.all([
+        ...[1, 2, 3].map(() => rejection(send({ totalTimeoutSeconds: 0.05 }))),
+        ...[1, 2, 3].map(() => runWithContext(context, () => rejection(send({})))),
+      ]);
+      expect(upstream.received).to.have.length(6);
+      for (const error of errors) expect(error).to.include({ status: 504 });
+      expect(await client.readiness().check(new AbortController().signal)).to.include({
+        detail: "answering",
+      });
+      expect((await client.get("/a")).status).to.equal(200);
+    });
+  }
+
+  it("makes another trial after one that its own time limit ended", async () => {
+    let now = 1000;
+    await using upstream = await openUpstream((res, count) => {
+      if (count !== 2) res.writeHead(count === 1 ? 503 : 200).end();
+    });
+    await using client = clientOf(upstream.url, { attempts: 1, breakerFailures: 1, now: () => now });
+    await rejection(client.get("/a"));
+    now += 15_000;
+    expect(await rejection(client.get("/a", { totalTimeoutSeconds: 0.05 }))).to.include({ status: 504 });
+    expect((await client.get("/a")).status).to.equal(200);
+  });
+
+  for (const [limit, response] of [
+    ["headersTimeoutSeconds", undefined],
+    ["bodyTimeoutSeconds", "a"],
+  ] as const) {
+    it(`counts calls that exceed ${limit}`, async () => {
+      await using upstream = await openUpstream((res) => {
+        if (response !== undefined) res.writeHead(200).write(response);
+      });
+      await using client = clientOf(upstream.url, { attempts: 1, breakerFailures: 1, [limit]: 0.05 });
+      expect(await rejection(client.get("/a"))).to.include({ status: 504 });
+      expect(await client.readiness().check(new AbortController().signal)).to.include({ healthy: false });
+    });
+  }
 
   it("counts connections that cannot be made, and does not count other errors of the upstream or the caller", async () => {
     await using refused = clientOf(await closedUrl(), { attempts: 1, breakerFailures: 1 });
@@ -269,6 +356,28 @@ describe("the limit of concurrent calls", () => {
     expect(upstream.received).to.have.length(5);
   });
 
+  it("ends the wait with 504 at the time limit of the call, and when the current request is due", async () => {
+    const held: (() => void)[] = [];
+    await using upstream = await openUpstream((res) => void held.push(() => res.end()));
+    await using client = clientOf(upstream.url, { maxConcurrentCalls: 1, maxWaitSeconds: 60 });
+    const first = client.get("/first");
+    await until("the first request has arrived", () => held.length === 1);
+    const context = new RequestContext();
+    context.deadline = performance.now() + 50;
+    for (const error of await Promise.all([
+      rejection(client.get("/limited", { totalTimeoutSeconds: 0.05 })),
+      runWithContext(context, () => rejection(client.get("/due"))),
+    ])) {
+      expect(error).to.include({ status: 504, code: "ERR_SVC_UPSTREAM_TIMEOUT" });
+    }
+    expect(await client.readiness().check(new AbortController().signal)).to.deep.include({
+      meta: { calls: 1, waiting: 0 },
+    });
+    held[0]?.();
+    await first;
+    expect(upstream.received).to.have.length(1);
+  });
+
   it("forgets a waiting call whose signal aborts", async () => {
     const held: (() => void)[] = [];
     await using upstream = await openUpstream((res) => void held.push(() => res.end()));
@@ -299,11 +408,59 @@ describe("stop()", () => {
     const stopped = client.stop();
     const refused = (await rejection(client.get("/b"))) as Error as ProblemError;
     expect(refused).to.include({ status: 503 });
-    expect((refused.cause as Error).message).to.equal("the client has been stopped");
+    expect((refused.cause as Error).message).to.equal("the client is stopped");
     held[0]?.();
     expect((await call).text()).to.equal("ok");
     await stopped;
     await client.stop();
+  });
+
+  it("ends calls that wait for their next try, and for a free slot", async () => {
+    const held: (() => void)[] = [];
+    await using upstream = await openUpstream((res, _count, req) => {
+      if (req.url === "/hold") held.push(() => res.writeHead(503).end());
+      else res.writeHead(503, { "Retry-After": "20" }).end();
+    });
+    const { logger, logged } = recordingLogger();
+    const client = clientOf(upstream.url, {
+      maxConcurrentCalls: 2,
+      maxWaitSeconds: 60,
+      breakerFailures: 1,
+      logger,
+    });
+    const running = rejection(client.get("/hold"));
+    const repeated = rejection(client.get("/a"));
+    const waiting = rejection(client.get("/b"));
+    await until("both requests have arrived", () => upstream.received.length === 2);
+    await until("the first response has arrived", () => logged.length === 1);
+    const stopped = client.stop();
+    for (const error of await Promise.all([repeated, waiting])) {
+      expect(error).to.include({ status: 503, detail: "the service 'billing' is not answering" });
+      expect((error.cause as Error).message).to.equal("the client is stopped");
+    }
+    // A call that is running is not repeated after stop().
+    held[0]?.();
+    expect(((await running).cause as Error).message).to.equal("status 503");
+    await stopped;
+    expect(upstream.received).to.have.length(2);
+  });
+
+  it("ends calls that are still running after 5 s with their own cause, and does not count them", async () => {
+    const { logger, logged } = recordingLogger();
+    await using upstream = await openUpstream((res, _count, req) => {
+      if (req.url === "/stream") res.writeHead(200).write("a");
+    });
+    const client = clientOf(upstream.url, { breakerFailures: 1, logger });
+    const { body } = await client.stream("GET", "/stream");
+    const read = rejection(body.toArray());
+    const call = rejection(client.get("/hang"));
+    await until("both requests have arrived", () => upstream.received.length === 2);
+    await client.stop();
+    for (const error of await Promise.all([read, call])) {
+      expect(error).to.include({ status: 503, detail: "the service 'billing' is not answering" });
+      expect((error.cause as Error).message).to.equal("the client is stopped");
+    }
+    expect(logged).to.deep.equal([]);
   });
 
   it("returns without a call", async () => {
