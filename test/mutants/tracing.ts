@@ -100,8 +100,8 @@ export const tracing: Mutants = {
   },
   "TRACE-22": {
     file: "packages/telemetry/src/server-spans.ts",
-    find: "if (req[SPAN] !== undefined || isOpenServerSpan(outer)) return undefined;",
-    replace: "",
+    find: "if (req[SPAN] !== undefined || isOpenServerSpan(outer) || isOpenServerSpan(httpSpanIn(active)))",
+    replace: "if (res.destroyed)",
   },
   "TRACE-23": {
     file: "packages/telemetry/src/readiness.ts",
