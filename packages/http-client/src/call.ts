@@ -88,6 +88,7 @@ async function tryOnce(
   const exchange = new Exchange({
     method,
     maxBodyBytes: isStreamed ? undefined : maxBodyBytes,
+    headersTimeoutMs: headersTimeoutSeconds * 1000,
     acceptsEncoding,
     errorOfBody: (error) => problemOf(name, transportFailure(error, true), 0),
   });

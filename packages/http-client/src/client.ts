@@ -104,7 +104,12 @@ export function createClient(options: ClientOptions): Client {
       if (!acceptsEncoding && !isStreamed) headers["Accept-Encoding"] = "identity";
       if (body.type !== undefined && !hasHeader(headers, "content-type")) headers["Content-Type"] = body.type;
       const ready: Call = { method, path: target, headers, body, isStreamed, acceptsEncoding };
-      return runLimited(ready, createCallLimit(endsAt - now(), endsAt, given.signal), span, given);
+      return runLimited(
+        ready,
+        createCallLimit(Math.max(0, endsAt - now()), endsAt, given.signal),
+        span,
+        given,
+      );
     };
     if (hook === undefined) return sendCall(undefined);
     return inSpan(hook, `${method} ${name}`, "client", spanAttributes, sendCall);

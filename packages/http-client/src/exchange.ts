@@ -15,6 +15,8 @@ export interface ExchangeOptions {
   readonly method: string;
   /** Maximum size of the body in bytes; undefined makes the body a stream. */
   readonly maxBodyBytes: number | undefined;
+  /** Time limit for status and headers after an interim response, in milliseconds. */
+  readonly headersTimeoutMs: number;
   /** Whether the caller decodes the body itself. */
   readonly acceptsEncoding: boolean;
   /** Returns the error that the reader of a stream gets when the connection fails. */
@@ -35,6 +37,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #chunks: Buffer[] = [];
   #length = 0;
   #body: Readable | undefined;
+  #interimTimer: NodeJS.Timeout | undefined;
   #reason: Error | undefined;
   #ended = false;
 
@@ -65,13 +68,21 @@ export class Exchange implements Dispatcher.DispatchHandler {
     status: number,
     headers: IncomingHttpHeaders,
   ): void {
-    // Informational responses may precede the response.
-    if (status < 200) return;
+    if (status < 200) return this.#limitInterim(controller);
+    clearTimeout(this.#interimTimer);
     this.hasBegun = true;
     this.#status = status;
     this.#headers = headers;
     if (this.#options.maxBodyBytes === undefined) this.#begin(controller);
     else this.#check(controller, this.#options.maxBodyBytes);
+  }
+
+  /** Starts the time limit of the headers: undici starts its own again with each interim response. */
+  #limitInterim(controller: Dispatcher.DispatchController): void {
+    this.#interimTimer ??= setTimeout(() => {
+      const message = "no response after an interim response";
+      controller.abort(new UpstreamError("timeout", message, { fault: "connection" }));
+    }, this.#options.headersTimeoutMs);
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -123,6 +134,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   #fail(error: Error): void {
     this.#ended = true;
+    clearTimeout(this.#interimTimer);
     this.#body?.destroy(this.#options.errorOfBody(error));
     this.#reject(error);
   }

@@ -249,6 +249,17 @@ describe("a call", () => {
     expect(await failureOf(client.get("/a"))).to.include({ status: 504 });
   });
 
+  it("counts a response that does not follow its informational responses in time as a failure of the upstream", async () => {
+    await using upstream = await openRawUpstream((socket) => {
+      const timer = setInterval(() => socket.write("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"), 1);
+      socket.on("close", () => clearInterval(timer));
+    });
+    await using client = clientOf(upstream.url, { headersTimeoutSeconds: 0.05, attempts: 1 });
+    const statuses: number[] = [];
+    for (let sent = 0; sent < 6; sent += 1) statuses.push((await failureOf(client.get("/a"))).status);
+    expect(statuses).to.deep.equal([504, 504, 504, 504, 504, 503]);
+  });
+
   it("ignores early hints before the response", async () => {
     await using upstream = await openRawUpstream((socket) =>
       socket.write("HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"),
