@@ -20,8 +20,18 @@ export interface CallLimit {
   release(): void;
 }
 
-/** @param ms time until the end, in milliseconds */
-export function createCallLimit(ms: number, endsAt: number, signal: AbortSignal | undefined): CallLimit {
+interface CallEnd {
+  /** Time until the end, in milliseconds. */
+  readonly ms: number;
+  readonly endsAt: number;
+  /** Whether it is the time limit of the client, which counts as a failure of the upstream. */
+  readonly isClients: boolean;
+}
+
+export function createCallLimit(
+  { ms, endsAt, isClients }: CallEnd,
+  signal: AbortSignal | undefined,
+): CallLimit {
   let reason: unknown;
   let listener: OnEnd | undefined;
   let isWaiting = false;
@@ -31,10 +41,10 @@ export function createCallLimit(ms: number, endsAt: number, signal: AbortSignal 
     listener?.(error);
   };
   const aborted = (): void => end(signal?.reason);
-  const timer = setTimeout(
-    () => end(new UpstreamError("timeout", "no response within the time limit of the call")),
-    ms,
-  );
+  const timer = setTimeout(() => {
+    const fault = isClients ? "connection" : "limit";
+    end(new UpstreamError("timeout", "no response within the time limit of the call", { fault }));
+  }, ms);
   function release(): void {
     clearTimeout(timer);
     signal?.removeEventListener("abort", aborted);

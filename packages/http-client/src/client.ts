@@ -94,8 +94,11 @@ export function createClient(options: ClientOptions): Client {
     given.signal?.throwIfAborted();
     if (stopping !== undefined) throw failed(stopped());
     const at = now();
-    const longest = (given.totalTimeoutSeconds ?? resolved.totalTimeoutSeconds) * 1000;
+    const total = resolved.totalTimeoutSeconds;
+    const longest = (given.totalTimeoutSeconds ?? total) * 1000;
     const endsAt = Math.min(at + longest, currentContext()?.deadline ?? Infinity);
+    // A shorter limit is the caller's, and says nothing about the upstream.
+    const isClients = endsAt >= at + total * 1000;
     if (endsAt <= at) throw failed(new UpstreamError("timeout", "the request is already due"));
 
     const sendCall = (span: OpenSpan | undefined): Promise<Answer> => {
@@ -106,7 +109,7 @@ export function createClient(options: ClientOptions): Client {
       const ready: Call = { method, path: target, headers, body, isStreamed, acceptsEncoding };
       return runLimited(
         ready,
-        createCallLimit(Math.max(0, endsAt - now()), endsAt, given.signal),
+        createCallLimit({ ms: Math.max(0, endsAt - now()), endsAt, isClients }, given.signal),
         span,
         given,
       );

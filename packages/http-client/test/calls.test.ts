@@ -260,6 +260,14 @@ describe("a call", () => {
     expect(statuses).to.deep.equal([504, 504, 504, 504, 504, 503]);
   });
 
+  it("counts the client's own time limit as a failure of the upstream", async () => {
+    await using upstream = await openUpstream(() => undefined);
+    await using client = clientOf(upstream.url, { totalTimeoutSeconds: 0.05, attempts: 1 });
+    const statuses: number[] = [];
+    for (let sent = 0; sent < 6; sent += 1) statuses.push((await failureOf(client.get("/a"))).status);
+    expect(statuses).to.deep.equal([504, 504, 504, 504, 504, 503]);
+  });
+
   it("ignores early hints before the response", async () => {
     await using upstream = await openRawUpstream((socket) =>
       socket.write("HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"),
