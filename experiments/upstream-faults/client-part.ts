@@ -45,7 +45,9 @@ async function runFault(fault: Fault, foreign: FaultyServer, run: Run, report: R
   const outcomes = await callAll(client, calls, run);
   const seconds = (performance.now() - began) / 1000;
   const { name } = fault;
-  const isOpen = !(await client.readiness().check(AbortSignal.timeout(1_000))).healthy;
+  const state = await client.readiness().check(AbortSignal.timeout(1_000));
+  // After its rest, an open circuit breaker is healthy and waits for a trial.
+  const isOpen = !state.healthy || state.detail.includes("the next call is a trial");
 
   const longest = Math.max(...outcomes.map(({ ms }) => ms));
   const late = run.quick ? quickLateMs : lateMs;
