@@ -52,8 +52,10 @@ export class Target {
     this.#ordinary = {
       target: this,
       succeeded: () => breaker.succeeded(),
-      // A draining target need not rest too: it would still rest when its next process is ready.
-      failed: () => this.isDraining || breaker.failed(),
+      failed: () => {
+        // A draining target need not rest too: it would still rest when its next process is ready.
+        if (!this.isDraining) breaker.failed();
+      },
       cancelled: () => undefined,
     };
   }

@@ -24,12 +24,12 @@ interface CallEnd {
   /** Time until the end, in milliseconds. */
   readonly ms: number;
   readonly endsAt: number;
-  /** Whether it is the time limit of the client, which counts as a failure of the upstream. */
-  readonly isClients: boolean;
+  /** Whether reaching the end counts as a failure of the upstream: not for a limit of the caller. */
+  readonly countsAsFailure: boolean;
 }
 
 export function createCallLimit(
-  { ms, endsAt, isClients }: CallEnd,
+  { ms, endsAt, countsAsFailure }: CallEnd,
   signal: AbortSignal | undefined,
 ): CallLimit {
   let reason: unknown;
@@ -42,7 +42,7 @@ export function createCallLimit(
   };
   const aborted = (): void => end(signal?.reason);
   const timer = setTimeout(() => {
-    const fault = isClients ? "connection" : "limit";
+    const fault = countsAsFailure ? "connection" : "limit";
     end(new UpstreamError("timeout", "no response within the time limit of the call", { fault }));
   }, ms);
   function release(): void {

@@ -116,8 +116,8 @@ async function tryOnce(
 
 /** Throws an error that is not the upstream's: of the call's limit, body or arguments, or of a client that is stopped. */
 function throwOwn(error: unknown, { content }: SendableBody, { reason }: CallLimit): void {
-  const isUpstreams = reason instanceof UpstreamError && reason.fault === "connection";
-  if (reason !== undefined && !isUpstreams) throw reason as Error;
+  const isFailure = reason instanceof UpstreamError && reason.fault === "connection";
+  if (reason !== undefined && !isFailure) throw reason as Error;
   if (isStop(error)) throw stopped();
   if (content instanceof Readable && content.errored === error) throw error;
   if (codeOf(error) === "UND_ERR_INVALID_ARG")

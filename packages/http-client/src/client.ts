@@ -98,7 +98,7 @@ export function createClient(options: ClientOptions): Client {
     const longest = (given.totalTimeoutSeconds ?? total) * 1000;
     const endsAt = Math.min(at + longest, currentContext()?.deadline ?? Infinity);
     // A shorter limit is the caller's, and says nothing about the upstream.
-    const isClients = endsAt >= at + total * 1000;
+    const countsAsFailure = endsAt >= at + total * 1000;
     if (endsAt <= at) throw failed(new UpstreamError("timeout", "the request is already due"));
 
     const sendCall = (span: OpenSpan | undefined): Promise<Answer> => {
@@ -109,7 +109,7 @@ export function createClient(options: ClientOptions): Client {
       const ready: Call = { method, path: target, headers, body, isStreamed, acceptsEncoding };
       return runLimited(
         ready,
-        createCallLimit({ ms: Math.max(0, endsAt - now()), endsAt, isClients }, given.signal),
+        createCallLimit({ ms: Math.max(0, endsAt - now()), endsAt, countsAsFailure }, given.signal),
         span,
         given,
       );

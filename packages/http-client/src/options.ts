@@ -8,14 +8,8 @@ const origin: k.Kind<string> = {
   // A URL with a password must not appear in an error message.
   ...k.secret(k.string()),
   expects: "http:// or https:// without path, query and user-info",
-  accepts: (value): value is string => typeof value === "string" && isOrigin(value),
+  accepts: (value): value is string => typeof value === "string" && k.isHttpOrigin(value),
 };
-
-function isOrigin(text: string): boolean {
-  if (!URL.canParse(text) || /[?#@\s\\]/.test(text)) return false;
-  const { protocol, pathname } = new URL(text);
-  return /^https?:$/.test(protocol) && pathname === "/" && /^https?:\/\/[^/]/i.test(text);
-}
 
 /** Options of `createClient()`. */
 export const clientOptions = defineOptions("createClient()", {

@@ -29,6 +29,7 @@ export {
   func,
   instanceOf,
   integer,
+  isHttpOrigin,
   isServerUrl,
   type JsonSchema,
   type Kind,

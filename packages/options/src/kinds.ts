@@ -201,6 +201,13 @@ export function isServerUrl(text: string, path = /^\/?$/): boolean {
   }
 }
 
+/** Returns whether a string is the origin of an HTTP server: without path, query and user-info. */
+export function isHttpOrigin(text: string): boolean {
+  if (!URL.canParse(text) || /[?#@\s\\]/.test(text)) return false;
+  const { protocol, pathname } = new URL(text);
+  return /^https?:$/.test(protocol) && pathname === "/" && /^https?:\/\/[^/]/i.test(text);
+}
+
 /** Marks a kind as secret: no error message shows its value. */
 export function secret<K extends Kind<unknown>>(inner: K): K {
   return { ...inner, secret: true };

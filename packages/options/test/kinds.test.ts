@@ -8,6 +8,7 @@ import {
   func,
   instanceOf,
   integer,
+  isHttpOrigin,
   isServerUrl,
   type Kind,
   kinds,
@@ -75,6 +76,22 @@ describe("kinds", () => {
     for (const url of ["nats://", "nats://%zz@h", "nats://h/0", "h:4222", "nats://h:99999"])
       expect(isServerUrl(url), url).to.equal(false);
     expect([isServerUrl("redis://h/0", /^\/\d$/), isServerUrl("redis://h", /^\/\d$/)]).to.eql([true, false]);
+  });
+
+  it("include isHttpOrigin(), which accepts neither path, query and user-info nor a URL that is repaired", () => {
+    for (const url of ["http://127.0.0.1:8010", "https://billing", "http://[::1]:80/"])
+      expect(isHttpOrigin(url), url).to.equal(true);
+    for (const url of [
+      "http://h/a",
+      "http://h?a",
+      "http://h#",
+      "http://u:p@h",
+      "http:h:80",
+      "http:\\\\h",
+      "ftp://h",
+      "http://h ",
+    ])
+      expect(isHttpOrigin(url), url).to.equal(false);
   });
 
   it("include defaults: clocks and fetch, which are looked up when used, and the environment prod", async () => {
