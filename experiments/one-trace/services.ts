@@ -1,12 +1,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { demoFolder, freePort } from "@svc/dev-services";
+import { demoFolder, freePorts } from "@svc/dev-services";
 
 const script = fileURLToPath(
   new URL("../../examples/full-service/test/support/start-all.ts", import.meta.url),
@@ -29,7 +28,8 @@ export async function startServices(env: Readonly<Record<string, string>>): Prom
   const checkout = await mkdtemp(join(tmpdir(), "svc-one-trace-"));
   cleanup.defer(() => rm(checkout, { recursive: true }));
   cleanup.defer(() => rm(demoFolder(checkout), { recursive: true, force: true }));
-  const port = await freeBlocks();
+  // The ports on which the three services and their database listen.
+  const port = await freePorts([10, 11, 20]);
   const child = spawn(process.execPath, ["--conditions=@svc/source", script], {
     env: { PATH: process.env["PATH"], CHECKOUT: checkout, SVC_PORT: String(port), ...env },
     stdio: ["ignore", "ignore", "pipe"],
@@ -48,23 +48,4 @@ export async function startServices(env: Readonly<Record<string, string>>): Prom
   }
   const running = cleanup.move();
   return { url, [Symbol.asyncDispose]: () => running.disposeAsync() };
-}
-
-/** Returns the first of three blocks of ports whose used ports are free. */
-async function freeBlocks(): Promise<number> {
-  for (;;) {
-    const port = await freePort();
-    const others = await Promise.all([10, 11, 20].map((offset) => isFree(port + offset)));
-    if (port < 65_000 && others.every(Boolean)) return port;
-  }
-}
-
-async function isFree(port: number): Promise<boolean> {
-  const server = createServer().listen(port, "127.0.0.1");
-  const isListening = await once(server, "listening").then(
-    () => true,
-    () => false,
-  );
-  server.close();
-  return isListening;
 }

@@ -20,14 +20,14 @@ export interface StartAllOptions {
 /** The services, each with the distance of its block of ports from that of the gateway. */
 const blocks = { gateway: 0, expenses: 10, receipts: 20 } as const;
 
+type Name = keyof typeof blocks;
+
 interface Child {
   readonly name: Name;
   readonly process: ChildProcess;
 }
 
 const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
-
-type Name = keyof typeof blocks;
 
 const scripts: Readonly<Record<Name, string>> = {
   gateway: scriptOf("../../gateway-service/start.ts"),
@@ -41,8 +41,8 @@ function scriptOf(path: string): string {
 
 /**
  * Starts the gateway, the expenses service and the receipts service as processes, with one PostgreSQL server that has a
- * database for each service. SIGINT, SIGTERM and SIGHUP end all of them, and so does the end of one of them. An error at the start is
- * written to standard error and ends the process: with exit code 2 for a wrong configuration, else with 1.
+ * database for each service. SIGINT, SIGTERM and SIGHUP end all of them, and so does the end of one of them. An error at the
+ * start is written to standard error and ends the process: with exit code 2 for a wrong configuration, else with 1.
  */
 export async function startAll({ checkout, env = process.env }: StartAllOptions): Promise<void> {
   try {

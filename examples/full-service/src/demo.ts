@@ -24,9 +24,9 @@ export interface StartDemoOptions {
 
 /**
  * Starts the service with demo data: on the PostgreSQL of `DATABASE_URL`, or else on its own PostgreSQL, which listens
- * on the port after the service's and keeps its files (PORT-4, PORT-6). `PUBLIC_PORT` is the port of a gateway in front of the
- * service, `RECEIPTS_ORIGIN` the origin of the receipts service, without which expenses get no receipts. An error at the start is written to standard
- * error and ends the process: with exit code 2 for a wrong configuration, else with 1.
+ * on the port after the service's and keeps its files (PORT-4, PORT-6). `PUBLIC_PORT` is the port of a gateway in front of
+ * the service, `RECEIPTS_ORIGIN` the origin of the receipts service, without which expenses get no receipts. An error at the
+ * start is written to standard error and ends the process: with exit code 2 for a wrong configuration, else with 1.
  */
 export async function startDemo({
   checkout,

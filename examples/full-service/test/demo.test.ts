@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { createServer, type Server } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { freePort, needsPostgres, testDatabase } from "@svc/dev-services";
+import { freePort, freePorts, needsPostgres, testDatabase } from "@svc/dev-services";
 import { createService } from "@svc/express";
 import { ConfigurationError } from "@svc/options";
 import { expect } from "chai";
@@ -12,10 +12,10 @@ import { demoPassword, demoUsers } from "../src/demo-users.ts";
 import { demoTenants } from "../src/seed.ts";
 import { expensesService } from "../src/service.ts";
 import {
+  blocks,
   demoProcess,
-  freeBlocks,
-  freePair,
   isListening,
+  pair,
   processesWith,
   temporaryCheckout,
 } from "./support/demo-process.ts";
@@ -43,7 +43,7 @@ describe("the start command", function () {
 
   it("PORT-2 PORT-4 PORT-6 serves on SVC_PORT, with a database whose data survive a restart", async () => {
     using checkout = temporaryCheckout();
-    const port = await freePair();
+    const port = await freePorts(pair);
     const env = { SVC_PORT: String(port), ...authEnv };
     let id = "";
     {
@@ -75,7 +75,7 @@ describe("the start command", function () {
 
   it("leaves no process behind when it is interrupted before it serves", async () => {
     using checkout = temporaryCheckout();
-    await using demo = demoProcess(checkout, { SVC_PORT: String(await freePair()) });
+    await using demo = demoProcess(checkout, { SVC_PORT: String(await freePorts(pair)) });
     while (!existsSync(checkout.data)) await sleep(1);
     demo.interrupt();
     // Leaving the block waits until no process uses the demo data.
@@ -84,7 +84,7 @@ describe("the start command", function () {
 
   it("PORT-5 names a port that is taken, before it starts a database", async () => {
     using checkout = temporaryCheckout();
-    const port = await freePair();
+    const port = await freePorts(pair);
     const server = await occupied(port);
     try {
       await using demo = demoProcess(checkout, { SVC_PORT: String(port) });
@@ -101,7 +101,7 @@ describe("the start command", function () {
 
   it("PORT-5 names the taken port of its database and the remedy", async () => {
     using checkout = temporaryCheckout();
-    const port = await freePair();
+    const port = await freePorts(pair);
     const server = await occupied(port + 1);
     try {
       await using demo = demoProcess(checkout, { SVC_PORT: String(port) });
@@ -138,7 +138,10 @@ describe("the start command", function () {
 
   it("starts while the database of DATABASE_URL is down, and reports that it is not ready", async () => {
     using checkout = temporaryCheckout();
-    const env = { SVC_PORT: String(await freePair()), DATABASE_URL: "postgres://a:secret@127.0.0.1:1/none" };
+    const env = {
+      SVC_PORT: String(await freePorts(pair)),
+      DATABASE_URL: "postgres://a:secret@127.0.0.1:1/none",
+    };
     await using demo = demoProcess(checkout, env);
     const url = await demo.opened;
     expect(demo.stderr()).to.contain("Not ready yet: database (not answering").and.not.to.contain("secret");
@@ -171,7 +174,7 @@ describe("the start command with --all", function () {
 
   it("PORT-5 names a port that is taken, before it starts anything", async () => {
     using checkout = temporaryCheckout();
-    const port = await freeBlocks();
+    const port = await freePorts(blocks);
     await using _server = await occupied(port + 20);
     await using all = demoProcess(checkout, { SVC_PORT: String(port) }, script);
     const { code, stderr } = await all.ended;
@@ -191,7 +194,7 @@ describe("the start command with DATABASE_URL", function () {
     const databases = { local: local.url, staging: staging.url };
     for (const [SVC_ENV, DATABASE_URL] of Object.entries(databases)) {
       using checkout = temporaryCheckout();
-      const port = await freePair();
+      const port = await freePorts(pair);
       // Occupy the port of the demo database, so that starting one would fail.
       await using _taken = await occupied(port + 1);
       await using demo = demoProcess(checkout, { SVC_ENV, SVC_PORT: String(port), DATABASE_URL, ...authEnv });
@@ -225,7 +228,7 @@ describe("the start command with DATABASE_URL", function () {
     using checkout = temporaryCheckout();
     const env = {
       SVC_ENV: "prod",
-      SVC_PORT: String(await freePair()),
+      SVC_PORT: String(await freePorts(pair)),
       DATABASE_URL: prod.url,
       ...authEnv,
     };

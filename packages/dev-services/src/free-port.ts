@@ -7,6 +7,7 @@ import { join } from "node:path";
 // These ports are below the ephemeral range, which begins at 32,768 on Linux and at 49,152 on other systems.
 const LOWEST = 20_000;
 const HIGHEST = 32_767;
+const HIGHEST_OF_ALL = 65_535;
 const TRIES = 200;
 const given = new Set<number>();
 
@@ -26,6 +27,16 @@ export async function freePort(): Promise<number> {
   const { port } = server.address() as AddressInfo;
   await new Promise((resolve) => server.close(resolve));
   return port;
+}
+
+/** Returns a free port of which the ports at these distances are free too. */
+export async function freePorts(distances: readonly number[]): Promise<number> {
+  for (;;) {
+    const port = await freePort();
+    if (distances.some((distance) => port + distance > HIGHEST_OF_ALL)) continue;
+    const others = await Promise.all(distances.map((distance) => isPortFree(port + distance)));
+    if (others.every(Boolean)) return port;
+  }
 }
 
 /**

@@ -1,4 +1,4 @@
-import { freePort } from "@svc/dev-services";
+import { freePort, freePorts } from "@svc/dev-services";
 import { expect } from "chai";
 import { existsSync, readFileSync } from "node:fs";
 import { isOurs, isPortFree } from "../src/free-port.ts";
@@ -27,6 +27,13 @@ describe("freePort", () => {
       const port = await freePort();
       expect(await isPortFree(port)).to.equal(true);
       if (lowest >= 32_768) expect(port).to.be.within(1024, lowest - 1);
+    }
+  });
+
+  it("freePorts() returns a port of which those at the given distances are free", async () => {
+    for (let times = 0; times < 20; times++) {
+      const port = await freePorts([1, 20]);
+      for (const distance of [0, 1, 20]) expect(await isPortFree(port + distance)).to.equal(true);
     }
   });
 

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { needsPostgres } from "@svc/dev-services";
+import { freePorts, needsPostgres } from "@svc/dev-services";
 import { openOtlpReceiver, newCanaries, placesOf, type ReceivedSpan, treeOf } from "@svc/test-support/otlp";
 import { expect } from "chai";
 import type { Page } from "playwright-core";
 import { demoPassword } from "../../src/demo-users.ts";
-import { demoProcess, freeBlocks, isListening, temporaryCheckout } from "../support/demo-process.ts";
+import { blocks, demoProcess, isListening, temporaryCheckout } from "../support/demo-process.ts";
 import { testBrowser } from "./support/browser.ts";
 import { accessibilityFaults, takeScreenshot } from "./support/looks.ts";
 import { follow, headingOf, keptCookies, signInWithPassword } from "./support/steps.ts";
@@ -61,7 +61,7 @@ describe("the example with its gateway and its receipts service, in a browser", 
   it("PORT-1 TRACE-9 TRACE-10 has one trace from the gateway to the receipts service, and writes no secret", async () => {
     await using receiver = await openOtlpReceiver();
     using checkout = temporaryCheckout();
-    const port = await freeBlocks();
+    const port = await freePorts(blocks);
     const canaries = newCanaries();
     const endpoint = new URL(receiver.url);
     endpoint.username = canaries.endpointUser;

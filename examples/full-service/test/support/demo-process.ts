@@ -1,12 +1,12 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from "node:fs";
-import { connect, createServer } from "node:net";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { demoFolder, freePort } from "@svc/dev-services";
+import { demoFolder } from "@svc/dev-services";
 
 /** A temporary checkout folder; its demo data are removed with it. */
 export interface Checkout extends Disposable {
@@ -139,31 +139,7 @@ export function isListening(port: number): Promise<boolean> {
   });
 }
 
-/** Returns a free port whose next port is free too. */
-export async function freePair(): Promise<number> {
-  for (;;) {
-    const port = await freePort();
-    if (port < 65_000 && (await isFree(port + 1))) return port;
-  }
-}
-
-/** Returns a free port from which 30 ports are enough for three services: those that they listen on are free. */
-export async function freeBlocks(): Promise<number> {
-  for (;;) {
-    const port = await freePort();
-    const others = [10, 11, 20].map((offset) => port + offset);
-    if (port < 65_000 && (await Promise.all(others.map(isFree))).every(Boolean)) return port;
-  }
-}
-
-// Try to listen, because an outgoing connection may also use the port.
-async function isFree(port: number): Promise<boolean> {
-  const server = createServer().listen(port, "127.0.0.1");
-  // `once()` rejects on the event `error`.
-  const found = await once(server, "listening").then(
-    () => true,
-    () => false,
-  );
-  await new Promise((resolve) => server.close(resolve));
-  return found;
-}
+/** The distances of the ports on which a service and its database listen. */
+export const pair: readonly number[] = [1];
+/** The distances of the ports on which three services and their database listen. */
+export const blocks: readonly number[] = [10, 11, 20];
