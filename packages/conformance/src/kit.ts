@@ -1,14 +1,13 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Answer } from "./answer.ts";
-import { type EchoServer, startEchoServer } from "./echo-server.ts";
+import { type EchoServer, serveUpstream, startEchoServer, type UpstreamServer } from "./echo-server.ts";
 import { createHttpClient, type HttpClient } from "./http-client.ts";
 import { type KeyServer, serveKeys } from "./key-server.ts";
 import { createLogReader, type LogReader } from "./log-reader.ts";
 import type { Feature, Probe, Settings } from "./options.ts";
 import { type OtlpServer, serveOtlp } from "./otlp-server.ts";
 import { type Extra, requestOf, withExtra } from "./requests.ts";
-import { serveUpstream, type UpstreamServer } from "./upstream-server.ts";
 import { createMinter, type Minter } from "./tokens.ts";
 
 /** Everything that a check uses. */
