@@ -100,7 +100,7 @@ export const tracing: Mutants = {
   },
   "TRACE-22": {
     file: "packages/telemetry/src/server-spans.ts",
-    find: "if (req[SPAN] !== undefined || isOpenServerSpan(outer) || isOpenServerSpan(httpSpanIn(active)))",
+    find: "if (req[SPAN] !== undefined || isOpenServerSpan(outer) || httpSpanIn(active) !== undefined)",
     replace: "if (res.destroyed)",
   },
   "TRACE-23": {

@@ -198,7 +198,6 @@ function limitUnreadBody(req: IncomingMessage, receiveTimeoutMs: number): void {
     Math.max(0, receiveTimeoutMs - spent),
   );
   timer.unref();
-  req.socket.once("close", () => clearTimeout(timer));
 }
 
 const lookEveryMs = 100;

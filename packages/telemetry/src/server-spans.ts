@@ -39,7 +39,7 @@ export function serverSpans(api: OpenTelemetry["api"], tracer: Tracer, failures:
     const active = api.context.active();
     // A second middleware makes no second span, and neither does this one inside the span of the instrumentation of HTTP.
     const outer = api.trace.getSpan(active);
-    if (req[SPAN] !== undefined || isOpenServerSpan(outer) || isOpenServerSpan(httpSpanIn(active)))
+    if (req[SPAN] !== undefined || isOpenServerSpan(outer) || httpSpanIn(active) !== undefined)
       return undefined;
     const context = openContext(req);
     // With an id, requestId() has read the caller's headers, or was told not to trust them.
