@@ -1,4 +1,5 @@
 import type { StreamConfig, StreamInfo } from "@nats-io/jetstream";
+import { errors, type NatsConnection } from "@nats-io/transport-node";
 import { EventBusError, type NatsJetStreamOptions } from "@svc/events/nats-jetstream";
 import { rejection, until } from "@svc/test-support";
 import { expect } from "chai";
@@ -95,6 +96,50 @@ describe("the bus on NATS JetStream", function () {
       );
       expect(error.name).to.equal("AbortError");
       expect(updates).to.equal(16);
+    });
+
+    it("EVT-7 adds a subject anew that the server lists but does not serve", async () => {
+      const stream = nextStream();
+      const topic = `${stream}.a`;
+      await bench.manager.streams.add({ name: stream, subjects: [topic, `${stream}.b`] });
+      let isServed = false;
+      // Behaves like a server that lost its subscription for the subject until the subject is added again.
+      const request = ((subject, payload, options) => {
+        const text = Buffer.from((payload ?? "") as Uint8Array).toString();
+        if (subject.startsWith("$JS.API.STREAM.UPDATE.") && !text.includes(`"${topic}"`)) isServed = true;
+        if (subject === topic && !isServed) {
+          const cause = new errors.NoRespondersError(subject);
+          return Promise.reject(new errors.RequestError("", { cause }));
+        }
+        return bench.connection.request(subject, payload, options);
+      }) satisfies NatsConnection["request"];
+      const connection = new Proxy(bench.connection, {
+        get: (target, name) => (name === "request" ? request : (Reflect.get(target, name) as unknown)),
+      });
+      await busWith({ stream, prefix: "", connection }).publish(messages(topic, 1));
+      const { config, state } = await bench.manager.streams.info(stream);
+      expect(config.subjects).to.deep.equal([`${stream}.b`, topic]);
+      expect(state.messages).to.equal(1);
+    });
+
+    it("EVT-7 reads a stream again that it created, and adds its subject to one created in its place", async () => {
+      const stream = nextStream();
+      const options = natsJetStreamOptions.resolve({ connection: bench.connection, stream });
+      const { streams } = bench.manager;
+      const add = async (config: Partial<StreamConfig> & { name: string }): Promise<void> => {
+        await streams.add(config);
+        await streams.delete(config.name);
+        await streams.add({ name: config.name, subjects: [`${stream}.a`] });
+      };
+      const jetStream = {
+        manager: {
+          streams: { info: streams.info.bind(streams), update: streams.update.bind(streams), add },
+        },
+      } as unknown as JetStream;
+      const { signal } = new AbortController();
+      expect(await ensureStream(jetStream, options, [`${stream}.b`], signal)).to.equal(true);
+      const { config } = await streams.info(stream);
+      expect(config.subjects).to.deep.equal([`${stream}.a`, `${stream}.b`]);
     });
 
     it("EVT-7 rejects a stream with incompatible settings, and with manageStream: false neither creates nor changes a stream", async () => {

@@ -6,7 +6,7 @@ import { type JetStream, openConnection } from "./connection.ts";
 import { BROKER, explained, hasNoStream, isNoStream } from "./errors.ts";
 import { encoded, headersOf } from "./headers.ts";
 import { type NatsJetStreamOptions, natsJetStreamOptions } from "./options.ts";
-import { ensureStream, pauseAfter } from "./stream.ts";
+import { ensureStream, pauseAfter, removeSubjects } from "./stream.ts";
 import { createSubscription, type NatsDelivery } from "./subscription.ts";
 
 // Maximum number of concurrently published messages; further messages wait.
@@ -14,6 +14,8 @@ const UNDER_WAY = 256;
 // Bytes reserved for headers other than id and key.
 const HEADER_BYTES = 512;
 const KNOWN_TOPICS = 10_000;
+// After this many refusals in a row, the list of subjects is not what the server serves.
+const REFUSALS_BEFORE_RENEWAL = 3;
 
 /**
  * Creates an event bus on NATS JetStream (EVT-7), server 2.9 or newer, with one stream. The subject is prefix + topic,
@@ -87,6 +89,7 @@ export function createNatsJetStreamBus(given: NatsJetStreamOptions): EventBus {
             // The stream was removed, or another replica overwrote its subject list.
             if (!hasNoStream(error)) throw error;
             known.clear();
+            if (attempt % REFUSALS_BEFORE_RENEWAL === 0) await removeSubjects(jetStream, options, topics);
             await sleep(pauseAfter(attempt), undefined, { signal });
           }
         }

@@ -27,16 +27,15 @@ export async function ensureStream(
   topics: readonly string[],
   signal: AbortSignal,
 ): Promise<boolean> {
-  const { stream, prefix, manageStream } = options;
-  // With a prefix that ends in a dot, one wildcard covers all subjects. With any other prefix the stream lists each
-  // subject.
-  const wanted = prefix.endsWith(".") ? [`${prefix}>`] : topics.map((topic) => prefix + topic);
+  const { stream, manageStream } = options;
+  const wanted = subjectsOf(options, topics);
+  let isNew = false;
   for (let attempt = 1; ; attempt++) {
     try {
       const { config } = await manager.streams.info(stream);
       checkStream(config);
       const missing = wanted.filter((each) => !config.subjects.some((pattern) => covers(pattern, each)));
-      if (missing.length === 0) return false;
+      if (missing.length === 0) return isNew;
       if (!manageStream) {
         const has = config.subjects.slice(0, 10).join(", ");
         throw refused(
@@ -48,12 +47,13 @@ export async function ensureStream(
     } catch (error) {
       if (isNoStream(error)) {
         if (!manageStream) throw refused(BROKER, `there is no stream ${stream}`);
-        if (await made()) return true;
+        if (await made()) isNew = true;
       } else if (!isConflict(error)) {
         throw error;
       }
     }
-    // Read the stream again, because another replica may have overwritten the subject list.
+    // Read the stream again, because another replica may have overwritten the subject list, or may have created the
+    // stream again: NATS 2.9 lets two concurrent requests create it, and keeps only the second stream.
     await sleep(pauseAfter(attempt), undefined, { signal });
   }
 
@@ -75,6 +75,36 @@ export async function ensureStream(
       throw error;
     }
   }
+}
+
+/**
+ * Removes the topics' subjects from the stream's list, for `ensureStream()` to add again. A server that updates a stream
+ * for several clients at once can list a subject that it does not serve, and starts to serve it only when it is added.
+ */
+export async function removeSubjects(
+  { manager }: JetStream,
+  options: ResolvedNatsJetStream,
+  topics: readonly string[],
+): Promise<void> {
+  const { stream, manageStream } = options;
+  if (!manageStream) return;
+  const unserved = new Set(subjectsOf(options, topics));
+  try {
+    const { config } = await manager.streams.info(stream);
+    const kept = config.subjects.filter((subject) => !unserved.has(subject));
+    if (kept.length < config.subjects.length)
+      await manager.streams.update(stream, { ...config, subjects: kept });
+  } catch (error) {
+    if (!isNoStream(error)) throw error;
+  }
+}
+
+/**
+ * Returns the subjects that the stream lists for the topics: with a prefix that ends in a dot one wildcard for all, with
+ * any other prefix one each.
+ */
+function subjectsOf({ prefix }: ResolvedNatsJetStream, topics: readonly string[]): string[] {
+  return prefix.endsWith(".") ? [`${prefix}>`] : topics.map((topic) => prefix + topic);
 }
 
 /** Returns whether the stream already exists, because another replica has created it. */
