@@ -112,6 +112,27 @@ const cases = {
       target.close();
     };
   },
+  async openapi({ use, app }) {
+    const { openapi, route } = await use("@svc/openapi");
+    app.use(openapi());
+    app.use(route({ method: "GET", path: "/pens/:id" }, (_valid, _req, res) => res.json({ found: true })));
+    return async (get) => {
+      assert.deepEqual(await (await get("/pens/7")).json(), { found: true });
+      assert.deepEqual(Object.keys((await (await get("/openapi.json")).json()).paths), ["/pens/{id}"]);
+    };
+  },
+  async "rate-limit"({ use, app }) {
+    const { rateLimit } = await use("@svc/rate-limit");
+    app.use(rateLimit({ limit: 1 }));
+    app.get("/", (_req, res) => res.end("admitted"));
+    return async (get) => {
+      assert.equal((await get("/")).status, 200);
+      assert.equal((await get("/")).status, 429);
+    };
+  },
+  async "load-test"({ use }) {
+    assert.equal(typeof (await use("@svc/load-test")).loadTest, "function");
+  },
   async health({ use, app }) {
     const { health } = await use("@svc/health");
     app.use(health({ service: "s", version: "1", env: "local" }));

@@ -13,7 +13,7 @@ const { engines, optionalDependencies } = JSON.parse(read("package.json"));
 
 const middleware = [
   ..."context health json-body jwt-auth log metrics oidc-login problem request-id route-template".split(" "),
-  ...["gateway", "telemetry", "tenancy", "token-issuer"],
+  ...["gateway", "openapi", "rate-limit", "telemetry", "tenancy", "token-issuer"],
 ];
 
 /**

@@ -482,4 +482,20 @@ export const edge: Mutants = {
     replace:
       '    place(app: RoutedApp): void {\n      const { stack } = (app._router ?? app.router) as { stack: { route?: { path?: unknown } }[] };\n      const at = stack.findIndex(({ route }) => String(route?.path).includes(":"));\n      if (at >= 0) stack.push(...stack.splice(at, 1));',
   },
+  "DOC-1": {
+    file: "packages/openapi/src/describe.ts",
+    find: "const description = handlers.map(descriptionOf).find((each) => each !== undefined);",
+    replace:
+      "const description = handlers.map(descriptionOf).find((each) => each !== undefined);\n    if (description === undefined) continue;",
+  },
+  "DOC-2": {
+    file: "packages/openapi/src/openapi.ts",
+    find: "...(options.openapi ? [{",
+    replace: "...(options.docs ? [{",
+  },
+  "DOC-3": {
+    file: "packages/openapi/src/openapi.ts",
+    find: "...(options.docs ? [{",
+    replace: "...(options.openapi ? [{",
+  },
 };

@@ -4,7 +4,9 @@ import { requireContentType } from "@svc/json-body";
 import { notFoundError } from "@svc/problem";
 import type { Rollup } from "@svc/rollups";
 import type { Queryable } from "@svc/sql";
-import type { Express, Request, Response } from "express";
+import type { Express } from "express";
+import { z } from "zod";
+import { route } from "@svc/openapi";
 import { optionalAuth, principalOf, requireRoles, requireScopes } from "@svc/jwt-auth";
 import { currentTenant, requireTenant, tenantOf } from "@svc/tenancy";
 import { recentActivity } from "./activity.ts";
@@ -12,9 +14,8 @@ import { cursorOf } from "./cursor.ts";
 import { isExpenseId } from "./expense.ts";
 import { findExpense, listExpenses, recordExpense, totals } from "./expense-store.ts";
 import { startPage } from "./pages/start-page.ts";
-import { queryOf } from "./query-string.ts";
 import type { Announce } from "./recorded.ts";
-import { expenseFilter, newExpense } from "./validation.ts";
+import { category as categoryOf, expense, expenseQuery, newExpense } from "./validation.ts";
 
 /** Options of the routes. */
 export interface RoutesOptions {
@@ -51,59 +52,166 @@ export function routes(
     res.type("html").send(startPage({ port: req.socket.localPort, ...facts }));
   });
 
-  app.get("/whoami", optionalAuth(), (req, res) => {
-    const caller = principalOf(req);
-    res.json(
-      caller === undefined
-        ? { signed_in: false }
-        : {
-            signed_in: true,
-            subject: caller.subject,
-            tenant: tenantOf(req),
-            scopes: caller.scopes,
-            roles: caller.roles,
+  app.use(
+    route(
+      {
+        method: "GET",
+        path: "/whoami",
+        summary: "Returns the caller",
+        tags: ["session"],
+        before: optionalAuth(),
+        responses: {
+          200: {
+            body: z.union([
+              z.strictObject({ signed_in: z.literal(false) }),
+              z.strictObject({
+                signed_in: z.literal(true),
+                subject: z.string(),
+                tenant: z.string().nullish(),
+                scopes: z.array(z.string()),
+                roles: z.array(z.string()),
+              }),
+            ]),
           },
-    );
-  });
-
-  app.post(
-    "/expenses",
-    mayWrite,
-    requireContentType("application/json"),
-    async (req: Request, res: Response) => {
-      const expense = newExpense(req.body);
-      const recorded = await inTenant(async (tx) => {
-        const made = await recordExpense(tx, currentTenant(), expense);
-        await announce(tx, [made]);
-        await monthly.refresh(tx, { tenant: made.tenant, at: made.paid_at });
-        return made;
-      });
-      res.status(201).location(`/expenses/${recorded.id}`).json(recorded);
-    },
+        },
+      },
+      (_valid, req, res) => {
+        const caller = principalOf(req);
+        res.json(
+          caller === undefined
+            ? { signed_in: false }
+            : {
+                signed_in: true,
+                subject: caller.subject,
+                tenant: tenantOf(req),
+                scopes: caller.scopes,
+                roles: caller.roles,
+              },
+        );
+      },
+    ),
   );
 
-  app.get("/expenses/:id", mayRead, async (req: Request<{ id: string }>, res: Response) => {
-    const { id } = req.params;
-    if (!isExpenseId(id)) throw notFoundError("no expense has this id");
-    const expense = await inTenant((tx) => findExpense(tx, id));
-    if (expense === undefined) throw notFoundError("no expense has this id");
-    res.json(expense);
-  });
+  app.use(
+    route(
+      {
+        method: "POST",
+        path: "/expenses",
+        summary: "Records an expense",
+        tags: ["expenses"],
+        before: [...mayWrite, requireContentType("application/json")],
+        request: { body: newExpense },
+        responses: {
+          201: { body: expense, headers: { Location: "The path of the expense." } },
+          503: "the database is not available",
+        },
+        examples: {
+          body: { category: "meals", amount: "12.50", note: "lunch", paid_at: "2026-03-01T12:00:00Z" },
+        },
+      },
+      async ({ body }, _req, res) => {
+        const recorded = await inTenant(async (tx) => {
+          const made = await recordExpense(tx, currentTenant(), body);
+          await announce(tx, [made]);
+          await monthly.refresh(tx, { tenant: made.tenant, at: made.paid_at });
+          return made;
+        });
+        res.status(201).location(`/expenses/${recorded.id}`).json(recorded);
+      },
+    ),
+  );
 
-  app.get("/expenses", mayRead, async (req: Request, res: Response) => {
-    const filter = expenseFilter(queryOf(req));
-    const found = await inTenant((tx) => listExpenses(tx, filter));
-    const page = found.slice(0, filter.limit);
-    const last = page.at(-1);
-    const next = found.length > page.length && last ? cursorOf({ paidAt: last.paid_at, id: last.id }) : null;
-    res.json({ expenses: page, next });
-  });
+  app.use(
+    route(
+      {
+        method: "GET",
+        path: "/expenses/:id",
+        summary: "Returns one expense",
+        tags: ["expenses"],
+        before: mayRead,
+        request: { params: z.object({ id: z.string() }) },
+        responses: {
+          200: { body: expense },
+          404: "no expense has this id",
+          503: "the database is not available",
+        },
+      },
+      async ({ params: { id } }, _req, res) => {
+        const found = isExpenseId(id) ? await inTenant((tx) => findExpense(tx, id)) : undefined;
+        if (found === undefined) throw notFoundError("no expense has this id");
+        res.json(found);
+      },
+    ),
+  );
 
-  app.get("/activity", mayRead, async (_req: Request, res: Response) => {
-    res.json({ days: await inTenant(recentActivity) });
-  });
+  app.use(
+    route(
+      {
+        method: "GET",
+        path: "/expenses",
+        summary: "Lists expenses, the newest first",
+        tags: ["expenses"],
+        before: mayRead,
+        request: { query: expenseQuery },
+        responses: {
+          200: { body: z.strictObject({ expenses: z.array(expense), next: z.string().nullable() }) },
+          503: "the database is not available",
+        },
+        examples: { query: { limit: 20 } },
+      },
+      async ({ query: { category, month, cursor: after, limit } }, _req, res) => {
+        const found = await inTenant((tx) => listExpenses(tx, { category, month, after, limit }));
+        const page = found.slice(0, limit);
+        const last = page.at(-1);
+        const next =
+          found.length > page.length && last ? cursorOf({ paidAt: last.paid_at, id: last.id }) : null;
+        res.json({ expenses: page, next });
+      },
+    ),
+  );
 
-  app.get("/totals", requireRoles("admin"), requireTenant(), async (_req, res) => {
-    res.json({ totals: await inTenant(totals) });
-  });
+  const count = z.int().nonnegative();
+  app.use(
+    route(
+      {
+        method: "GET",
+        path: "/activity",
+        summary: "Counts the expenses that events reported, by day",
+        tags: ["reports"],
+        before: mayRead,
+        responses: {
+          200: {
+            body: z.strictObject({ days: z.array(z.strictObject({ day: z.string(), expenses: count })) }),
+          },
+          503: "the database is not available",
+        },
+      },
+      async (_valid, _req, res) => {
+        res.json({ days: await inTenant(recentActivity) });
+      },
+    ),
+  );
+
+  app.use(
+    route(
+      {
+        method: "GET",
+        path: "/totals",
+        summary: "Adds up a tenant's expenses, by category",
+        tags: ["reports"],
+        before: [requireRoles("admin"), requireTenant()],
+        responses: {
+          200: {
+            body: z.strictObject({
+              totals: z.array(z.strictObject({ category: categoryOf, expenses: count, amount: z.string() })),
+            }),
+          },
+          503: "the database is not available",
+        },
+      },
+      async (_valid, _req, res) => {
+        res.json({ totals: await inTenant(totals) });
+      },
+    ),
+  );
 }

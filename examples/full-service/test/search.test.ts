@@ -185,7 +185,8 @@ describe("the search", function () {
         .post("/documents")
         .send(body as object);
       expect({ body, status: answer.status }).to.deep.equal({ body, status: 422 });
-      expect(locsOf(answer)).to.deep.equal([["body", name]]);
+      // A member of `meta` is named as well.
+      expect(locsOf(answer).map((loc) => loc.slice(0, 2))).to.deep.equal([["body", name]]);
     }
     const queries = [
       ["q", ""],

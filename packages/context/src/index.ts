@@ -17,6 +17,7 @@ export { isRequestId, mintRequestId } from "./request-ids.ts";
 export { pathOf, pathOfTarget } from "./request-path.ts";
 export { onResponseEnd, type ResponseEndListener } from "./response-end.ts";
 export { isOfThisOrigin } from "./same-origin.ts";
+export { isSecretName, secretNamePatterns } from "./secret-names.ts";
 export { inSpan, type OpenSpan, type SpanAttributes, type SpanHook, type SpanKind } from "./span.ts";
 export { isSampled, isTracestate, parseTraceparent } from "./trace-context.ts";
 export { deferTraceHeaders } from "./trace-headers.ts";

@@ -54,7 +54,7 @@ describe("a service", () => {
         version: "2.4.0",
         env: "local",
         providers: [],
-        plugins: [{ name: "observability" }, { name: "metrics", path: "/metrics" }],
+        plugins: [{ name: "observability" }, { name: "metrics", path: "/metrics" }, { name: "openapi" }],
       });
       expect((await request(test.url).get("/health")).body).to.include({ version: "2.4.0" });
     });
@@ -152,7 +152,7 @@ describe("a service", () => {
       ["rollups", inCode("rollups", "@svc/rollups")],
       ["rag", inCode("rag", "@svc/search-store")],
     ]);
-    for (const name of ["llm", "rate_limit", "openapi", "storage"]) {
+    for (const name of ["llm", "storage"]) {
       remedies.set(name, `${name} is not implemented yet`);
     }
     for (const [name, remedy] of remedies) {

@@ -1,17 +1,4 @@
-// Every name also covers longer names that end in it: `x-api-key`, `dbPassword`, `refresh_token`.
-const alwaysSecret = [
-  "authorization",
-  "cookies?",
-  "tokens?",
-  "passw(?:or)?ds?",
-  "password[-_]?(?:hash|confirm(?:ation)?)",
-  "passphrases?",
-  "pwd",
-  "secrets?",
-  "api[-_]?keys?",
-  "(?:private|secret|signing|access|encryption)[-_]?keys?",
-  "credentials?",
-];
+import { secretNamePatterns } from "@svc/context";
 
 // Every secret contains one of these hints. A scan for them costs a third of a scan for all names.
 // prettier-ignore
@@ -27,7 +14,7 @@ const header = /^(?:(?:proxy-|set-)?(?:authorization|cookie)|x-[\w-]{1,60})$/i;
 /** Combines the names that are always secret with an application's names; case, `-` and `_` are ignored. */
 export function secretNames(more: readonly string[]) {
   const extra = more.map((name) => name.replaceAll(/[-_]/g, "").split("").map(escapeChar).join("[-_]?"));
-  const names = [...alwaysSecret, ...extra].join("|");
+  const names = [...secretNamePatterns, ...extra].join("|");
   const everyHint = new RegExp([...hints, ...extra].join("|"), "gi");
   const secret = new RegExp(`(?:${names})$`, "i");
   return {

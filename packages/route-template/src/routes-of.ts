@@ -12,6 +12,8 @@ export interface Route {
   readonly path: string;
   /** The guards that run before the handler, in order, each once. */
   readonly guards: readonly Guard[];
+  /** The handlers of the route itself, in order. Tools read what a handler says about itself. */
+  readonly handlers: readonly unknown[];
 }
 
 const EVERY_METHOD = "*";
@@ -36,8 +38,9 @@ export function routesOf(app: unknown): readonly Route[] {
     walkRouter(layers, prefix, {
       route(route, template) {
         const before = passed.flatMap(({ place, guard }) => (covers(place, template) ? [guard] : []));
-        for (const [method, own] of guardsByMethod(route)) {
-          routes.push({ method, path: shown(template), guards: [...new Set([...before, ...own])] });
+        for (const [method, handlers] of handlersByMethod(route)) {
+          const own = handlers.flatMap((handle) => guardIn(handle) ?? []);
+          routes.push({ method, path: shown(template), guards: [...new Set([...before, ...own])], handlers });
         }
       },
       closed(handle, place) {
@@ -77,18 +80,18 @@ function coversSegment(segment: string, other: string | undefined): boolean {
   return PARAMETER.test(segment) && other !== undefined && /^(:\w+|[\w.~-]+)$/.test(other);
 }
 
-function guardsByMethod({ stack = [] }: RouteShape): ReadonlyMap<string, readonly Guard[]> {
+function handlersByMethod({ stack = [] }: RouteShape): ReadonlyMap<string, readonly unknown[]> {
   const methods = new Set(stack.map(({ method }) => method?.toUpperCase() ?? EVERY_METHOD));
   // `app.all()` adds one layer for each method that Node knows.
-  if (METHODS.every((method) => methods.has(method))) return new Map([[EVERY_METHOD, guardsIn(stack)]]);
+  if (METHODS.every((method) => methods.has(method))) return new Map([[EVERY_METHOD, handlersIn(stack)]]);
   return new Map(
     [...methods].map((method) => [
       method,
-      guardsIn(stack.filter((layer) => layer.method === undefined || layer.method.toUpperCase() === method)),
+      handlersIn(stack.filter((layer) => layer.method === undefined || layer.method.toUpperCase() === method)),
     ]),
   );
 }
 
-function guardsIn(stack: readonly LayerShape[]): readonly Guard[] {
-  return stack.flatMap(({ handle }) => guardIn(handle) ?? []);
+function handlersIn(stack: readonly LayerShape[]): readonly unknown[] {
+  return stack.map(({ handle }) => handle);
 }

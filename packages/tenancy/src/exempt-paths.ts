@@ -5,6 +5,7 @@ export const EXEMPT_PATHS: readonly string[] = Object.freeze([
   "/info",
   "/metrics",
   "/docs",
+  "/docs/*",
   "/openapi.json",
   "/.well-known/*",
   "POST /auth/refresh",

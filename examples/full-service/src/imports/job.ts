@@ -1,3 +1,4 @@
+import type { z } from "zod";
 import type { Database } from "@svc/database";
 import type { JobHandler } from "@svc/job-table";
 import type { Queryable } from "@svc/sql";
@@ -5,7 +6,7 @@ import type { NewExpense } from "../expense.ts";
 import { recordExpenses } from "../expense-store.ts";
 import type { Announce } from "../recorded.ts";
 import type { RefreshLater } from "../reports/later.ts";
-import { readExpense } from "../validation.ts";
+import { newExpense } from "../validation.ts";
 import { type Header, type ImportFailure, isImportId, type StagedRow } from "./import.ts";
 import { holdImport, importDone, importProgress, takeRows } from "./store.ts";
 
@@ -72,9 +73,13 @@ function sorted(
       continue;
     }
     const values = header.map((name, index) => [name, fields[index]] as const);
-    const { expense, issues } = readExpense("row", Object.fromEntries(values));
-    if (expense === undefined) failures.push({ line, errors: issues.map(({ loc, msg }) => ({ loc, msg })) });
+    const { data: expense, error } = newExpense.safeParse(Object.fromEntries(values));
+    if (expense === undefined) failures.push({ line, errors: error.issues.map(faultOfRow) });
     else expenses.push(expense);
   }
   return { expenses, failures };
+}
+
+function faultOfRow({ path, message }: z.core.$ZodIssue): ImportFailure["errors"][number] {
+  return { loc: ["row", ...path.map(String)], msg: message };
 }

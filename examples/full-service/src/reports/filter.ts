@@ -1,5 +1,5 @@
-import { Fields, type Reading } from "../fields.ts";
-import { monthName } from "../validation.ts";
+import { z } from "zod";
+import { month } from "../validation.ts";
 import { monthAfter, monthCount } from "./month.ts";
 
 /** The first and the last month of a report, both inclusive. */
@@ -8,43 +8,39 @@ export interface MonthRange {
   readonly to: string;
 }
 
-/** The parameters of a report. */
-export interface ReportFilter {
-  readonly from: string | undefined;
-  readonly to: string | undefined;
-  readonly by: ReportBy;
-}
+const groupings = ["category", "month"] as const;
 
 /** Whether figures are per month and category, or per month. */
-export type ReportBy = "category" | "month";
+export type ReportBy = (typeof groupings)[number];
 
-const known = ["from", "to", "by"];
-const groupings: readonly ReportBy[] = ["category", "month"];
 const mostMonths = 60;
-/** The first and the last month that `monthName` accepts. */
+/** The first and the last month that `month` accepts. */
 const [earliest, latest] = ["1900-01", "2199-12"] as const;
 
-const grouping: Reading<ReportBy> = {
-  expects: `one of ${groupings.join(", ")}`,
-  read: (value) => groupings.find((each) => each === value),
-};
+/** The parameters of a report. */
+export const reportQuery = z
+  .strictObject({
+    from: month.optional(),
+    to: month.optional(),
+    by: z.enum(groupings, { error: `must be one of ${groupings.join(", ")}` }).default("category"),
+  })
+  .superRefine(({ from, to }, { addIssue }) => {
+    if (from === undefined || to === undefined) return;
+    const count = monthCount(from, to);
+    const message =
+      count < 1
+        ? "must not be before `from`"
+        : count > mostMonths
+          ? `must be less than ${mostMonths} months after \`from\``
+          : undefined;
+    if (message !== undefined) addIssue({ code: "custom", path: ["to"], message });
+  });
 
-/** Returns the filter of a query string. @throws ProblemError 422 that lists all faults */
-export function reportFilter(query: URLSearchParams): ReportFilter {
-  const fields = new Fields("query", [...query], known);
-  const filter = {
-    from: fields.optional("from", monthName),
-    to: fields.optional("to", monthName),
-    by: fields.optional("by", grouping) ?? "category",
-  };
-  if (filter.from !== undefined && filter.to !== undefined) {
-    const count = monthCount(filter.from, filter.to);
-    if (count < 1) fields.refuse("to", "must not be before `from`");
-    if (count > mostMonths) fields.refuse("to", `must be less than ${mostMonths} months after \`from\``);
-  }
-  fields.throwIssues();
-  return filter;
-}
+/** The parameters of a report, validated. */
+export type ReportFilter = Pick<z.output<typeof reportQuery>, "by"> & {
+  readonly from: string | undefined;
+  readonly to: string | undefined;
+};
 
 /**
  * Completes a range to twelve months if `from`, `to` or both are missing; if both are missing, the range ends with

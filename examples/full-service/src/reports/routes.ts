@@ -1,11 +1,13 @@
 import type { Principal } from "@svc/context";
 import type { Database } from "@svc/database";
 import { requireScopes } from "@svc/jwt-auth";
-import { isProblemError, missingScopes } from "@svc/problem";
+import { route } from "@svc/openapi";
+import { missingScopes } from "@svc/problem";
 import type { Rollup } from "@svc/rollups";
 import type { Queryable } from "@svc/sql";
 import { currentTenant, requireTenant } from "@svc/tenancy";
 import type { Express, Request, RequestHandler, Response } from "express";
+import { z } from "zod";
 import { leaving } from "../leaving.ts";
 import { receiptsPage } from "../pages/receipts-page.ts";
 import { reportsPage } from "../pages/reports-page.ts";
@@ -14,8 +16,9 @@ import { queryOf } from "../query-string.ts";
 import { longestQuery, searchedText, searchQuery } from "../search/document.ts";
 import { findDocuments } from "../search/documents.ts";
 import type { Search } from "../search/search.ts";
+import { category } from "../validation.ts";
 import { requireVisitor, visitorOf } from "../visitor.ts";
-import { type ReportFilter, reportFilter } from "./filter.ts";
+import { type ReportFilter, reportQuery } from "./filter.ts";
 import { figuresOf, knownMonths, monthlyReport } from "./report.ts";
 
 /** Options of {@link reportRoutes}. */
@@ -27,6 +30,27 @@ export interface ReportRoutesOptions {
   /** Identifies the visitor. */
   readonly visitors: RequestHandler;
 }
+
+const monthlyReportBody = z
+  .strictObject({
+    from: z.string(),
+    to: z.string(),
+    time_zone: z.string(),
+    by: z.enum(["category", "month"]),
+    months: z.array(
+      z.strictObject({
+        month: z.string(),
+        category: category.optional(),
+        expenses: z.int(),
+        total: z.string(),
+        average: z.string(),
+        minimum: z.string(),
+        maximum: z.string(),
+        median: z.string().optional(),
+      }),
+    ),
+  })
+  .meta({ id: "MonthlyReport" });
 
 const readScope = "expenses:read";
 const shownHits = 10;
@@ -43,15 +67,23 @@ export function reportRoutes(
     return db.withTenant(tenant, work);
   }
 
-  app.get(
-    "/reports/monthly",
-    requireScopes(readScope),
-    requireTenant(),
-    async (req: Request, res: Response) => {
-      const filter = reportFilter(queryOf(req));
-      const tenant = currentTenant();
-      res.json(await inTenant(tenant, (tx) => monthlyReport(tx, tenant, totals, filter)));
-    },
+  app.use(
+    route(
+      {
+        method: "GET",
+        path: "/reports/monthly",
+        summary: "Returns the figures of months",
+        tags: ["reports"],
+        before: [requireScopes(readScope), requireTenant()],
+        request: { query: reportQuery },
+        responses: { 200: { body: monthlyReportBody }, 503: "the database is not available" },
+        examples: { query: { by: "month" } },
+      },
+      async ({ query: { from, to, by } }, _req, res) => {
+        const tenant = currentTenant();
+        res.json(await inTenant(tenant, (tx) => monthlyReport(tx, tenant, totals, { from, to, by })));
+      },
+    ),
   );
 
   app.get("/reports", visitors, requireVisitor, requireReader, async (req: Request, res: Response) => {
@@ -77,14 +109,12 @@ export function reportRoutes(
     }
     const tenant = tenantOf(req);
     const typed = { q: asked.get("q") ?? "", category: asked.get("category") ?? undefined };
-    let query;
-    try {
-      query = { ...searchQuery(asked), limit: shownHits };
-    } catch (fault) {
-      if (!isProblemError(fault) || fault.status !== 422) throw fault;
+    const { data } = searchQuery.safeParse(valuesOf(asked));
+    if (data === undefined) {
       sendPage(res, 422, receiptsPage({ ...typed, error: wrongSearch(typed.q) }));
       return;
     }
+    const query = { ...data, limit: shownHits };
     const hits = await findDocuments(await search.store(), tenant, query, leaving(res));
     sendPage(res, 200, receiptsPage({ ...typed, hits }));
   });
@@ -92,7 +122,7 @@ export function reportRoutes(
 
 function wrongSearch(q: string): string {
   if (q.trim() === "") return "Enter the words to search for.";
-  if (searchedText.read(q) === undefined) return `Enter at most ${longestQuery} characters, without NUL.`;
+  if (!searchedText.safeParse(q).success) return `Enter at most ${longestQuery} characters, without NUL.`;
   return "Choose one of the categories, or all.";
 }
 
@@ -100,15 +130,22 @@ function wrongSearch(q: string): string {
 function shownMonths(req: Request): { readonly filter: ReportFilter; readonly error?: string } {
   const asked = queryOf(req);
   asked.delete("retry");
-  try {
-    for (const name of ["from", "to"]) if (asked.get(name) === "") asked.delete(name);
-    return { filter: { ...reportFilter(asked), by: "category" } };
-  } catch (fault) {
-    if (!isProblemError(fault) || fault.status !== 422) throw fault;
-    const error =
-      "Choose other months: the first must not be after the last, and at most five years before it.";
-    return { filter: { from: undefined, to: undefined, by: "category" }, error };
-  }
+  for (const name of ["from", "to"]) if (asked.get(name) === "") asked.delete(name);
+  const { data } = reportQuery.safeParse(valuesOf(asked));
+  if (data !== undefined) return { filter: { from: data.from, to: data.to, by: "category" } };
+  const error =
+    "Choose other months: the first must not be after the last, and at most five years before it.";
+  return { filter: { from: undefined, to: undefined, by: "category" }, error };
+}
+
+/** Returns the fields of a form; a repeated field is a list, which no schema of a page accepts. */
+function valuesOf(fields: URLSearchParams): object {
+  return Object.fromEntries(
+    [...new Set(fields.keys())].map((name) => {
+      const values = fields.getAll(name);
+      return [name, values.length === 1 ? values[0] : values];
+    }),
+  );
 }
 
 /** Responds with 403 to a visitor without the right to read expenses. Must run after `requireVisitor`. */

@@ -1,10 +1,11 @@
 import type { Database } from "@svc/database";
 import { requireContentType } from "@svc/json-body";
 import { requireScopes } from "@svc/jwt-auth";
+import { route } from "@svc/openapi";
 import { currentTenant, requireTenant } from "@svc/tenancy";
-import type { Express, Request, Response } from "express";
+import type { Express } from "express";
+import { z } from "zod";
 import { leaving } from "../leaving.ts";
-import { queryOf } from "../query-string.ts";
 import { newDocument, searchQuery } from "./document.ts";
 import { findDocuments, keepDocument } from "./documents.ts";
 import type { Search } from "./search.ts";
@@ -16,28 +17,77 @@ export interface SearchRoutesOptions {
   readonly search: Search;
 }
 
+const count = z.int().nonnegative();
+
+/** What a search returns. */
+const hits = z.strictObject({
+  hits: z.array(
+    z.strictObject({
+      document: z.string(),
+      piece: count,
+      text: z.string(),
+      meta: z.record(z.string(), z.unknown()),
+      score: z.number(),
+      rank: z.strictObject({ meaning: z.int().nullable(), words: z.int().nullable() }),
+    }),
+  ),
+});
+
 /** Adds `POST /documents`, which stores a text, and `GET /search`, which finds it. */
 export function searchRoutes(app: Express, { db, prepared, search }: SearchRoutesOptions): void {
-  app.post(
-    "/documents",
-    requireScopes("expenses:write"),
-    requireTenant(),
-    requireContentType("application/json"),
-    async (req: Request, res: Response) => {
-      const document = newDocument(req.body);
-      const tenant = currentTenant();
-      await prepared();
-      const store = await search.store();
-      const kept = await keepDocument(store, tenant, document, (work) => db.withTenant(tenant, work));
-      const { chunks: pieces, embedded, reused, removed } = kept;
-      res.json({ id: document.id, pieces, embedded, reused, removed });
-    },
+  app.use(
+    route(
+      {
+        method: "POST",
+        path: "/documents",
+        summary: "Stores a text for the search",
+        tags: ["search"],
+        before: [requireScopes("expenses:write"), requireTenant(), requireContentType("application/json")],
+        request: { body: newDocument },
+        responses: {
+          200: {
+            body: z.strictObject({
+              id: z.string(),
+              pieces: count,
+              embedded: count,
+              reused: count,
+              removed: count,
+            }),
+          },
+          503: "the database or the search is not available",
+        },
+        examples: {
+          body: { id: "receipt-1", text: "Two coffees at the station", meta: { category: "meals" } },
+        },
+      },
+      async ({ body: document }, _req, res) => {
+        const tenant = currentTenant();
+        await prepared();
+        const store = await search.store();
+        const kept = await keepDocument(store, tenant, document, (work) => db.withTenant(tenant, work));
+        const { chunks: pieces, embedded, reused, removed } = kept;
+        res.json({ id: document.id, pieces, embedded, reused, removed });
+      },
+    ),
   );
 
-  app.get("/search", requireScopes("expenses:read"), requireTenant(), async (req: Request, res: Response) => {
-    const query = searchQuery(queryOf(req));
-    const tenant = currentTenant();
-    const store = await search.store();
-    res.json({ hits: await findDocuments(store, tenant, query, leaving(res)) });
-  });
+  app.use(
+    route(
+      {
+        method: "GET",
+        path: "/search",
+        summary: "Finds texts by meaning and by word",
+        tags: ["search"],
+        before: [requireScopes("expenses:read"), requireTenant()],
+        request: { query: searchQuery },
+        responses: { 200: { body: hits }, 503: "the database or the search is not available" },
+        examples: { query: { q: "coffee" } },
+      },
+      async ({ query }, _req, res) => {
+        const tenant = currentTenant();
+        const store = await search.store();
+        res.json({ hits: await findDocuments(store, tenant, query, leaving(res)) });
+      },
+    ),
+  );
 }

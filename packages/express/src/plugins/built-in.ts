@@ -10,6 +10,7 @@ import { authOptions, authPlugin } from "@svc/jwt-auth/plugin";
 import { observabilityPlugin } from "@svc/log/plugin";
 import { type MetricsMiddleware, metricsPlugin } from "@svc/metrics/plugin";
 import { signInPlugin } from "@svc/oidc-login/plugin";
+import { openapiPlugin } from "@svc/openapi/plugin";
 import { definePlugin, joinPlugins } from "@svc/plugin";
 import { schedulesPlugin } from "@svc/scheduler/plugin";
 import { telemetryPlugin, type TelemetryTools } from "@svc/telemetry/plugin";
@@ -99,9 +100,10 @@ export const builtInPlugins = [
   httpPlugin,
   joinPlugins("auth", tokenStores, issuingPlugin, authPlugin, signInPlugin),
   tenancyPlugin,
+  openapiPlugin,
   // Last, so that what it passes on has gone through the other plugins.
   gatewayPlugin,
 ] as const;
 
 /** The plugins that start if the file has no `[plugins] enabled`. */
-export const defaultPlugins = ["observability", "metrics"] as const;
+export const defaultPlugins = ["observability", "metrics", "openapi"] as const;

@@ -1,0 +1,277 @@
+import { STATUS_CODES } from "node:http";
+import type { Guard } from "@svc/context";
+import { type Components, createComponents } from "./components.ts";
+import type { RequestExamples, ResponseDescription, RouteDescription } from "./description.ts";
+import { impliedProblems, problemContent, problemSchemas } from "./problem-responses.ts";
+import { type JsonSchema, propertiesOf, type Schema } from "./schema.ts";
+
+/** A document of OpenAPI 3.1. */
+export interface OpenApiDocument {
+  readonly openapi: "3.1.1";
+  readonly info: Readonly<Record<string, unknown>>;
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  readonly [member: string]: unknown;
+}
+
+/** An operation of a document. */
+export type Operation = Readonly<Record<string, unknown>>;
+
+/** A route for {@link documentOf}. */
+export interface DocumentedRoute {
+  /** In upper case. */
+  readonly method: string;
+  /** The path of the document: `/items/{id}`. */
+  readonly template: string;
+  readonly guards?: readonly Guard[] | undefined;
+  readonly description?: Partial<RouteDescription> | undefined;
+  /** The statuses of problems, in place of those that every route can answer with. */
+  readonly problems?: readonly number[] | undefined;
+}
+
+/** Facts about a service that its routes do not state. */
+export interface DocumentOptions {
+  readonly info: { readonly title: string; readonly version: string; readonly [member: string]: unknown };
+  /** Default: the origin that serves the document. */
+  readonly servers?: readonly { readonly url: string; readonly description?: string }[] | undefined;
+  /** The cookie that may contain the token instead of `Authorization`. Default: none. */
+  readonly tokenCookie?: string | undefined;
+  /** The statuses of problems that every route can answer with, such as 401. Default: none. */
+  readonly problems?: readonly number[] | undefined;
+  /** Routes that have no template, for `x-unlisted`. Default: none. */
+  readonly unlisted?: readonly string[] | undefined;
+}
+
+const IDENTITY_GUARDS = ["auth", "scopes", "roles", "tenant"];
+
+/**
+ * Returns the document of a list of routes, sorted by path and method: the same routes give the same bytes. Of several
+ * routes with one method and path, the first counts, as in Express.
+ */
+export function documentOf(routes: readonly DocumentedRoute[], options: DocumentOptions): OpenApiDocument {
+  const { info, servers = [{ url: "/" }], tokenCookie, problems = [], unlisted = [] } = options;
+  const components = createComponents();
+  const ids = new Set<string>();
+  const paths = new Map<string, Map<string, Operation>>();
+  for (const route of routes.toSorted(byPathAndMethod)) {
+    const item = paths.get(route.template) ?? new Map<string, Operation>();
+    paths.set(route.template, item);
+    const method = route.method.toLowerCase();
+    if (!item.has(method)) item.set(method, operationOf(route));
+  }
+
+  function operationOf(route: DocumentedRoute): Operation {
+    const { description = {}, guards = [] } = route;
+    const { summary = "", tags, deprecated, request, examples } = description;
+    const operationId = uniqueId(description.operationId ?? idOf(route));
+    const body = request?.body;
+    const parameters = parametersOf(route, components);
+    return {
+      operationId,
+      summary,
+      ...defined({ description: description.description, tags, deprecated }),
+      security: description.security ?? securityOf(guards, tokenCookie),
+      ...requiredBy(guards),
+      ...(parameters.length > 0 ? { parameters } : {}),
+      ...(body === undefined ? {} : { requestBody: requestBodyOf(body, examples, operationId) }),
+      responses: responsesOf(route, operationId),
+    };
+  }
+
+  function requestBodyOf(body: Schema, examples: RequestExamples | undefined, operationId: string): object {
+    const schema = components.add(body, "input", `${operationId}Body`);
+    const content = { schema, ...defined({ example: examples?.body }) };
+    return { required: true, content: { "application/json": content } };
+  }
+
+  function responsesOf(
+    { template, guards = [], description = {}, problems: everywhere = problems }: DocumentedRoute,
+    operationId: string,
+  ): object {
+    const { responses = {}, request } = description;
+    const implied = impliedProblems(template, guards, request, everywhere);
+    const own = Object.entries(responses).map(([status, each]) => [Number(status), each] as const);
+    const all = new Map<number, ResponseDescription | string>([...implied, ...own]);
+    if (own.length === 0) all.set(200, "");
+    return Object.fromEntries(
+      [...all]
+        .toSorted(([a], [b]) => a - b)
+        .map(([status, each]) => [String(status), responseOf(status, each, `${operationId}${status}`)]),
+    );
+  }
+
+  function responseOf(status: number, given: ResponseDescription | string, hint: string): object {
+    const {
+      description,
+      body,
+      contentType,
+      headers = {},
+      example,
+    } = typeof given === "string" ? ({ description: given } as ResponseDescription) : given;
+    const content =
+      body === undefined
+        ? status >= 400
+          ? problemContent(status)
+          : undefined
+        : {
+            [contentType ?? "application/json"]: {
+              schema: components.add(body, "output", hint),
+              ...defined({ example }),
+            },
+          };
+    return {
+      description:
+        description === undefined || description === "" ? (STATUS_CODES[status] ?? "Response") : description,
+      headers: { "X-Request-ID": { $ref: "#/components/headers/RequestId" }, ...headersOf(headers) },
+      ...defined({ content }),
+    };
+  }
+
+  function uniqueId(wanted: string): string {
+    let id = wanted;
+    for (let count = 2; ids.has(id); count++) id = `${wanted}${count}`;
+    ids.add(id);
+    return id;
+  }
+
+  const tags = [...new Set(routes.flatMap(({ description }) => description?.tags ?? []))].toSorted();
+  const listed = [...paths].map(([path, item]) => [path, Object.fromEntries(item)] as const);
+  return {
+    openapi: "3.1.1",
+    info,
+    servers,
+    ...(tags.length > 0 ? { tags: tags.map((name) => ({ name })) } : {}),
+    paths: Object.fromEntries(listed),
+    components: {
+      headers: {
+        RequestId: { description: "The id of the request, as in its log lines.", schema: { type: "string" } },
+      },
+      parameters: sharedParameters,
+      schemas: sorted({ ...components.all(), ...problemSchemas }),
+      securitySchemes: {
+        bearerAuth: { type: "http", scheme: "bearer", bearerFormat: "JWT" },
+        ...(tokenCookie === undefined
+          ? {}
+          : { cookieAuth: { type: "apiKey", in: "cookie", name: tokenCookie } }),
+      },
+    },
+    ...(unlisted.length > 0 ? { "x-unlisted": unlisted.toSorted() } : {}),
+  };
+}
+
+const sharedParameters = {
+  RequestId: {
+    name: "X-Request-ID",
+    in: "header",
+    description: "An id that the service uses in its log lines instead of its own.",
+    schema: { type: "string", maxLength: 128 },
+  },
+  Tenant: {
+    name: "X-Tenant-ID",
+    in: "header",
+    description: "The tenant of the request; must be one that the caller belongs to.",
+    schema: { type: "string" },
+  },
+} as const;
+
+function parametersOf(
+  { template, description = {}, guards = [] }: DocumentedRoute,
+  components: Components,
+): object[] {
+  const { request = {}, examples = {} } = description;
+  const inPath = [...template.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? "");
+  const params = request.params === undefined ? {} : propertiesOf(components.members(request.params));
+  const path = inPath.map((name) =>
+    parameter("path", name, params[name] ?? { type: "string" }, true, examples.params?.[name]),
+  );
+  const named = (["query", "headers"] as const).flatMap((part) => {
+    const given = request[part];
+    if (given === undefined) return [];
+    const schema = components.members(given);
+    const required = new Set(Array.isArray(schema["required"]) ? (schema["required"] as unknown[]) : []);
+    return Object.entries(propertiesOf(schema)).map(([name, each]) =>
+      parameter(
+        part === "query" ? "query" : "header",
+        name,
+        each,
+        required.has(name),
+        examples[part]?.[name],
+      ),
+    );
+  });
+  const isTenants = guards.some(({ kind }) => kind === "tenant" || kind === "requested_tenant");
+  const shared = isTenants ? ["RequestId", "Tenant"] : ["RequestId"];
+  return [...path, ...named, ...shared.map((name) => ({ $ref: `#/components/parameters/${name}` }))];
+}
+
+function parameter(
+  place: string,
+  name: string,
+  schema: JsonSchema,
+  required: boolean,
+  example: unknown,
+): object {
+  const { description, ...own } = schema;
+  return {
+    name,
+    in: place,
+    ...(required ? { required } : {}),
+    ...defined({ description, example }),
+    schema: own,
+  };
+}
+
+function headersOf(headers: Readonly<Record<string, string | JsonSchema>>): Record<string, object> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, each]) => [
+      name,
+      typeof each === "string" ? { description: each, schema: { type: "string" } } : { schema: each },
+    ]),
+  );
+}
+
+/** Returns the security requirements that guards imply; an empty list for a route that needs no caller. */
+function securityOf(guards: readonly Guard[], tokenCookie: string | undefined): object[] {
+  const isRequired = guards.some(({ kind }) => IDENTITY_GUARDS.includes(kind));
+  if (!isRequired && !guards.some(({ kind }) => kind === "optional_auth")) return [];
+  return [
+    ...(isRequired ? [] : [{}]),
+    { bearerAuth: [] },
+    ...(tokenCookie === undefined ? [] : [{ cookieAuth: [] }]),
+  ];
+}
+
+/** Returns the scopes and roles that guards require. OpenAPI has a place for them only with OAuth flows. */
+function requiredBy(guards: readonly Guard[]): object {
+  const values = (wanted: string): readonly string[] | undefined => {
+    const found = new Set(guards.flatMap((each) => (each.kind === wanted ? each.values : [])));
+    return found.size === 0 ? undefined : [...found].toSorted();
+  };
+  return defined({ "x-required-scopes": values("scopes"), "x-required-roles": values("roles") });
+}
+
+/** Returns an operation id such as `getExpensesById`. */
+function idOf({ method, template }: DocumentedRoute): string {
+  const words = template
+    .split("/")
+    .filter((segment) => segment !== "")
+    .map((segment) => segment.replace(/^\{(\w+)\}$/, "by_$1"))
+    .flatMap((segment) => segment.split(/[^A-Za-z0-9]+/))
+    .filter((word) => word !== "");
+  const name = words.map((word) => word.slice(0, 1).toUpperCase() + word.slice(1)).join("");
+  return method.toLowerCase() + (name === "" ? "Root" : name);
+}
+
+function byPathAndMethod(a: DocumentedRoute, b: DocumentedRoute): number {
+  if (a.template !== b.template) return a.template < b.template ? -1 : 1;
+  return a.method === b.method ? 0 : a.method < b.method ? -1 : 1;
+}
+
+function sorted<T>(members: Readonly<Record<string, T>>): Record<string, T> {
+  return Object.fromEntries(Object.entries(members).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** Returns the members that are defined. */
+function defined(members: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
+}

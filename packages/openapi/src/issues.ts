@@ -1,0 +1,66 @@
+import { isSecretName } from "@svc/context";
+import type { ValidationIssue } from "@svc/problem";
+import type { SchemaIssue } from "./schema.ts";
+
+/** The parts of a request that a description covers; also the first element of `loc` (ERR-16). */
+export type Place = "path" | "query" | "header" | "body";
+
+/** The most issues that one response reports. */
+export const MAX_ISSUES = 50;
+
+/**
+ * Converts the issues of a schema into those of a problem document. The type is `missing` for a value that is absent,
+ * `unknown` for a member that the schema does not have, and else what the library calls the fault. Secret values are left
+ * out.
+ */
+export function issuesOf(place: Place, given: unknown, found: readonly SchemaIssue[]): ValidationIssue[] {
+  const issues: ValidationIssue[] = [];
+  for (const issue of found) {
+    if (issues.length >= MAX_ISSUES) break;
+    const path = pathOf(issue);
+    if (issue.code === "unrecognized_keys" && Array.isArray(issue.keys)) {
+      for (const key of issue.keys as readonly string[]) {
+        if (issues.length < MAX_ISSUES)
+          issues.push({ type: "unknown", loc: [place, ...path, key], msg: "is unknown" });
+      }
+      continue;
+    }
+    const input = valueAt(given, path);
+    const isSecret = path.some((part) => typeof part === "string" && isSecretName(part));
+    issues.push({
+      type: input === undefined ? "missing" : typeOf(issue),
+      loc: [place, ...path],
+      // Some libraries repeat the value in the message.
+      msg: isSecret ? "is invalid" : issue.message,
+      ...(isSecret || !isPlain(input) ? {} : { input }),
+    });
+  }
+  return issues;
+}
+
+function pathOf({ path = [] }: SchemaIssue): readonly (string | number)[] {
+  return path.map((part) => {
+    const key = typeof part === "object" ? part.key : part;
+    return typeof key === "number" ? key : String(key);
+  });
+}
+
+function typeOf({ code, type }: SchemaIssue): string {
+  return (
+    ([code, type].find((each) => typeof each === "string" && each !== "") as string | undefined) ?? "invalid"
+  );
+}
+
+function valueAt(given: unknown, path: readonly (string | number)[]): unknown {
+  let value = given;
+  for (const part of path) {
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, part)) return undefined;
+    value = (value as Readonly<Record<string | number, unknown>>)[part];
+  }
+  return value;
+}
+
+/** Returns whether a response may repeat a value: an object or a list may contain a secret. */
+function isPlain(input: unknown): boolean {
+  return input !== undefined && (typeof input !== "object" || input === null);
+}

@@ -1,0 +1,60 @@
+import type { Middleware } from "@svc/context";
+import { defineOptions, fileOptions } from "@svc/options";
+import { definePlugin } from "@svc/plugin";
+import type { DocumentedRoute } from "./document.ts";
+import { openapiOptions } from "./options.ts";
+
+/** Facts of other packages that the document shows. A service provides them as the part `openapiFacts`. */
+export interface OpenApiFacts {
+  /** The cookie that may contain the token; undefined without one. */
+  readonly tokenCookie?: string | undefined;
+}
+
+/** The routes of every service, beside those of its plugins. */
+const SYSTEM: Readonly<Record<string, string>> = {
+  "/health": "Whether the process is alive",
+  "/ready": "Whether the service is ready, with its checks",
+  "/info": "The version and the plugins of the service",
+};
+
+/** `[plugin.openapi]`: the document of the service's routes and a page to read it. */
+export const openapiPlugin = definePlugin({
+  name: "openapi",
+  uses: ["auth", "tenancy", "rate_limit", "metrics"],
+  options: defineOptions("[plugin.openapi]", fileOptions(openapiOptions)),
+  async start({ options, service, logger, isEnabled, systemPaths, part }) {
+    const { openapi } = await import("./openapi.ts");
+    const hasAuth = isEnabled("auth");
+    const made = openapi({
+      ...options,
+      title: options.title ?? service.name,
+      version: service.version,
+      logger,
+      tokenCookie: part<OpenApiFacts>("openapiFacts")?.tokenCookie,
+      problems: [
+        // A wrong token is refused everywhere, and so is a tenant that the caller does not belong to.
+        ...(hasAuth ? [401] : []),
+        ...(isEnabled("tenancy") ? [403] : []),
+        ...(isEnabled("rate_limit") ? [429] : []),
+      ],
+      routes: () => systemRoutes(service.env, systemPaths()),
+    });
+    return { edge: made.check as Middleware | undefined, routes: made.handlers };
+  },
+});
+
+function systemRoutes(env: string, pluginPaths: readonly string[]): DocumentedRoute[] {
+  const own = Object.keys(SYSTEM).filter((path) => env !== "prod" || path !== "/info");
+  const shown = pluginPaths.filter((path) => !/\.(?:js|css)$/.test(path));
+  return [...new Set([...own, ...shown])].map((path) => ({
+    method: "GET",
+    template: path,
+    // Neither callers nor tenants nor limits matter there.
+    problems: [],
+    description: {
+      summary: SYSTEM[path] ?? "",
+      tags: ["system"],
+      responses: path === "/ready" ? { 200: "", 503: "The service is not ready" } : { 200: "" },
+    },
+  }));
+}

@@ -1,0 +1,91 @@
+/** A schema of any library that implements Standard Schema, such as zod, valibot and arktype. */
+export interface StandardSchema<Output = unknown> {
+  readonly "~standard": {
+    readonly version: 1;
+    readonly vendor: string;
+    readonly types?: { readonly input: unknown; readonly output: Output } | undefined;
+    readonly validate: (value: unknown) => SchemaResult<Output> | Promise<SchemaResult<Output>>;
+    /** Standard JSON Schema, where the library has it. */
+    readonly jsonSchema?: Readonly<Record<Direction, JsonSchemaWriter>> | undefined;
+  };
+}
+
+/** The result of a validation: the value, or at least one issue. */
+export type SchemaResult<Output> =
+  { readonly value: Output; readonly issues?: undefined } | { readonly issues: readonly SchemaIssue[] };
+
+/** One fault that a schema found. Libraries add members, such as `code` (zod, arktype) and `type` (valibot). */
+export interface SchemaIssue {
+  readonly message: string;
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+  readonly code?: unknown;
+  readonly type?: unknown;
+  readonly keys?: unknown;
+}
+
+/** Whether a schema describes what is sent to the service or what it answers. */
+export type Direction = "input" | "output";
+
+type JsonSchemaWriter = (options: { readonly target: "draft-2020-12" }) => Record<string, unknown>;
+
+/** A JSON Schema of draft 2020-12. */
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** A JSON Schema for the document, with an optional validator of another library. Without one nothing is validated. */
+export interface DescribedSchema<Output = unknown> {
+  readonly schema: JsonSchema;
+  readonly validator?: StandardSchema<Output> | undefined;
+}
+
+/** What describes a value: a Standard Schema, or a JSON Schema beside a validator. */
+export type Schema<Output = unknown> = StandardSchema<Output> | DescribedSchema<Output>;
+
+/** The type of the values that a schema accepts. */
+export type ValueOf<S> =
+  S extends StandardSchema<infer Output>
+    ? Output
+    : S extends { readonly validator: StandardSchema<infer Output> }
+      ? Output
+      : unknown;
+
+/** Returns what validates a value; undefined for a JSON Schema alone. */
+export function validatorOf(schema: Schema): StandardSchema | undefined {
+  return "~standard" in schema ? schema : schema.validator;
+}
+
+/** Returns the JSON Schema of a schema; `{}`, which allows everything, if its library writes none. */
+export function jsonSchemaOf(schema: Schema, direction: Direction): JsonSchema {
+  if (!("~standard" in schema)) return schema.schema;
+  try {
+    return schema["~standard"].jsonSchema?.[direction]({ target: "draft-2020-12" }) ?? {};
+  } catch {
+    // The library cannot express a part of the schema, such as a transformation.
+    return {};
+  }
+}
+
+/** Returns the members of an object's JSON Schema, also if the schema only refers to one of its definitions. */
+export function propertiesOf(schema: JsonSchema): Readonly<Record<string, JsonSchema>> {
+  const { $ref, $defs, properties } = schema;
+  if (typeof $ref === "string" && $ref.startsWith("#/$defs/")) {
+    const target = ($defs as Readonly<Record<string, JsonSchema>> | undefined)?.[
+      $ref.slice("#/$defs/".length)
+    ];
+    return target === undefined || target["$ref"] === $ref ? {} : propertiesOf({ ...target, $defs });
+  }
+  return typeof properties === "object" && properties !== null
+    ? (properties as Readonly<Record<string, JsonSchema>>)
+    : {};
+}
+
+/** @throws TypeError if a value is not a schema */
+export function checkSchema(value: unknown, name: string): asserts value is Schema {
+  // ArkType's schemas are functions.
+  const isObject = (each: unknown): each is object =>
+    (typeof each === "object" && each !== null) || typeof each === "function";
+  if (isObject(value) && "~standard" in value) return;
+  const { schema, validator } = isObject(value) ? (value as Partial<DescribedSchema>) : {};
+  const isValidator = validator === undefined || (isObject(validator) && "~standard" in validator);
+  if (isObject(schema) && isValidator) return;
+  throw new TypeError(`${name} must be a Standard Schema, or { schema, validator } with a JSON Schema`);
+}

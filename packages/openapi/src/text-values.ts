@@ -1,0 +1,69 @@
+import { type JsonSchema, jsonSchemaOf, propertiesOf, type Schema } from "./schema.ts";
+
+/** Values of a query or of headers, by name: a text, or the list of texts of a repeated name. */
+export type TextValues = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/** Converts the texts of a path, a query or headers into the values that a schema expects. */
+export type TextReader = (values: TextValues) => Record<string, unknown>;
+
+type Convert = (value: string | readonly string[]) => unknown;
+
+const keepText: Convert = (value) => value;
+
+/**
+ * Returns the reader for a schema: `"12"` becomes 12 where the schema has a number, `"true"` becomes true, a single value
+ * becomes a list where it has a list. Texts that do not fit stay as they are, and the schema refuses them. Names without a
+ * type keep their texts.
+ */
+export function textReader(schema: Schema): TextReader {
+  const convert = new Map(
+    Object.entries(propertiesOf(jsonSchemaOf(schema, "input"))).map(([name, each]) => [
+      name,
+      converterOf(each),
+    ]),
+  );
+  return (values) => {
+    // Without a prototype, so that a parameter named `__proto__` is an ordinary member.
+    const read = Object.create(null) as Record<string, unknown>;
+    for (const name of Object.keys(values)) {
+      const value = values[name];
+      if (value !== undefined) read[name] = (convert.get(name) ?? keepText)(value);
+    }
+    return read;
+  };
+}
+
+function converterOf(schema: JsonSchema): Convert {
+  const types = typesOf(schema);
+  if (types.has("array")) {
+    const items = converterOf((schema["items"] ?? {}) as JsonSchema);
+    return (value) => (typeof value === "string" ? [value] : value).map(items);
+  }
+  const isNumber = types.has("number") || types.has("integer");
+  if (types.has("string") || !(isNumber || types.has("boolean"))) return keepText;
+  return (value) => {
+    if (typeof value !== "string") return value;
+    if (types.has("number") ? NUMBER.test(value) : isNumber && WHOLE.test(value)) return Number(value);
+    if (types.has("boolean") && (value === "true" || value === "false")) return value === "true";
+    return value;
+  };
+}
+
+const WHOLE = /^-?(?:0|[1-9]\d{0,15})$/;
+// As in JSON, because "0x10", "1e999" and "" are numbers only for JavaScript.
+const NUMBER = /^-?(?:0|[1-9]\d{0,30})(?:\.\d{1,30})?(?:[eE][+-]?\d{1,2})?$/;
+
+/** Returns the types of a schema. Constants that are texts have none, because they stay texts anyway. */
+function typesOf(schema: JsonSchema): ReadonlySet<unknown> {
+  const { type, anyOf, oneOf, enum: values, const: constant } = schema;
+  const constants = [constant, ...(Array.isArray(values) ? (values as unknown[]) : [])].filter(
+    (value) => value !== undefined,
+  );
+  const own = constants.length > 0 ? constants.map(typeOfConstant) : Array.isArray(type) ? type : [type];
+  const branches = [anyOf, oneOf].flatMap((list) => (Array.isArray(list) ? (list as JsonSchema[]) : []));
+  return new Set<unknown>([...own, ...branches.flatMap((each) => [...typesOf(each)])]);
+}
+
+function typeOfConstant(value: unknown): string | undefined {
+  return typeof value === "string" ? undefined : typeof value;
+}
