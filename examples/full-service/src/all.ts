@@ -5,8 +5,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { configurationExitCode, highestBasePort, loadConfig, ports } from "@svc/config";
 import { createDatabase } from "@svc/database";
-import { demoPostgres } from "@svc/dev-services";
+import { demoPostgres, demoRedis } from "@svc/dev-services";
 import { ConfigurationError } from "@svc/options";
+import { noRedis } from "./demo.ts";
 import { requireFree } from "./free-port.ts";
 
 /** Options of {@link startAll}. */
@@ -72,6 +73,8 @@ async function run(checkout: string, env: NodeJS.ProcessEnv): Promise<void> {
     env,
   });
   process.stderr.write(`${postgres.description}\n`);
+  await using redis = await demoRedis({ checkout, servicePort: portOf("expenses"), env });
+  process.stderr.write(`${redis?.description ?? noRedis}\n`);
   const { serviceUrl } = await import("./database-role.ts");
   const SVC_AUTH_SECRET = env["SVC_AUTH_SECRET"] || randomBytes(32).toString("base64url");
   const RECEIPTS_ORIGIN = urlOf("receipts");
@@ -80,6 +83,7 @@ async function run(checkout: string, env: NodeJS.ProcessEnv): Promise<void> {
     expenses: {
       SVC_AUTH_SECRET,
       DATABASE_URL: await serviceUrl(postgres.url),
+      REDIS_URL: redis?.url,
       PUBLIC_PORT: String(portOf("gateway")),
       RECEIPTS_ORIGIN,
     },

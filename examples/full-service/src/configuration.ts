@@ -5,15 +5,23 @@ import type { DemoProvider } from "./demo-provider.ts";
 export interface Additions {
   /** The demo provider, which listens on another port at every start, and where it sends visitors back to. */
   readonly demo?: { readonly provider: DemoProvider; readonly redirectUri: string } | undefined;
+  /** Whether the service has a Redis, in REDIS_URL, and limits the requests of each caller. */
+  readonly hasRedis?: boolean | undefined;
   /** Origin of the receipts service. */
   readonly receiptsUrl?: string | undefined;
 }
 
 /** Returns `service.toml` with additions. */
-export function configuration({ demo, receiptsUrl }: Additions): { readonly toml: string } {
+export function configuration({ demo, hasRedis = false, receiptsUrl }: Additions): { readonly toml: string } {
   let toml = readFileSync(new URL("../service.toml", import.meta.url), "utf8");
+  if (hasRedis) {
+    toml = toml.replace(/^(enabled = .*)\]$/m, '$1, "cache", "rate_limit"]');
+    toml += table("plugin.cache", { url: "${REDIS_URL}", key_prefix: "expenses:" });
+    // The pages of one visitor send several requests each.
+    toml += table("plugin.rate_limit", { limit: 1000 });
+  }
   if (receiptsUrl !== undefined) {
-    toml = toml.replace('"tenancy"]', '"tenancy", "http"]');
+    toml = toml.replace(/^(enabled = .*)\]$/m, '$1, "http"]');
     toml += table("plugin.http.upstreams.receipts", { base_url: receiptsUrl });
   }
   if (demo !== undefined) toml += table("plugin.auth.providers.demo", providerKeys(demo));

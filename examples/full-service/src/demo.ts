@@ -2,7 +2,14 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { configurationExitCode, loadConfig, ports, type ServiceSettings } from "@svc/config";
-import { demoFolder, demoPostgres, freePort } from "@svc/dev-services";
+import {
+  demoFolder,
+  demoPostgres,
+  type DemoPostgres,
+  demoRedis,
+  type DemoRedis,
+  freePort,
+} from "@svc/dev-services";
 import type { Service } from "@svc/express";
 import { ConfigurationError } from "@svc/options";
 import { configuration } from "./configuration.ts";
@@ -73,10 +80,16 @@ async function startWithDatabase(
   const databasePort = port === 0 ? await freePort() : ports(port).database;
   const postgres = await demoPostgres({ checkout, servicePort: databasePort - 1, database: "expenses", env });
   process.stderr.write(`${postgres.description}\n`);
+  const redis = await startRedis(checkout, port === 0 ? (await freePort()) - 3 : port, env, postgres);
   const { serviceUrl } = await import("./database-role.ts");
   const service = await start(
     settings,
-    { ...env, SVC_AUTH_SECRET: secretFor(env), DATABASE_URL: await serviceUrl(postgres.url) },
+    {
+      ...env,
+      SVC_AUTH_SECRET: secretFor(env),
+      DATABASE_URL: await serviceUrl(postgres.url),
+      REDIS_URL: redis?.url,
+    },
     {
       seed: true,
       demoUsers: true,
@@ -86,10 +99,32 @@ async function startWithDatabase(
   );
   service.onStop("close", async () => {
     // Close the connections before the database server stops; a second stop has no effect.
-    await service.db?.stop();
+    await Promise.all([service.db?.stop(), service.cache?.stop()]);
+    await redis?.stop();
     await postgres.stop();
   });
   await tellWhereToLook(service);
+}
+
+/** What a demo without Redis prints. */
+export const noRedis =
+  "no redis-server or valkey-server on PATH: the demo has neither a cache nor rate limits";
+
+/** Starts the demo's Redis if one is installed. Stops PostgreSQL if it cannot be started. */
+async function startRedis(
+  checkout: string,
+  servicePort: number,
+  env: NodeJS.ProcessEnv,
+  postgres: DemoPostgres,
+): Promise<DemoRedis | undefined> {
+  try {
+    const redis = await demoRedis({ checkout, servicePort, env });
+    process.stderr.write(`${redis?.description ?? noRedis}\n`);
+    return redis;
+  } catch (error) {
+    await postgres.stop();
+    throw error;
+  }
 }
 
 /** Starts the service; in `local` with a demo provider beside it. */
@@ -113,7 +148,8 @@ async function start(
   const withTraces = env["SVC_TELEMETRY_ENDPOINT"] ? env : { ...env, TRACES_EXPORTER: "memory" };
   const receiptsUrl = env["RECEIPTS_ORIGIN"] || undefined;
   const expenses = expensesService(withTraces, { ...options, withReceipts: receiptsUrl !== undefined });
-  const config = configuration({ demo: { provider, redirectUri }, receiptsUrl });
+  const hasRedis = Boolean(env["REDIS_URL"]);
+  const config = configuration({ demo: { provider, redirectUri }, hasRedis, receiptsUrl });
   const service = await startService({ ...expenses, config });
   service.onStop("close", () => provider.stop());
   return service;

@@ -3,13 +3,20 @@ import { positionOf } from "./cursor.ts";
 import { categories } from "./expense.ts";
 import { utcTime } from "./timestamp.ts";
 
-/** PostgreSQL rejects NUL, and half a surrogate pair is not a character and would not be stored unchanged. */
-const KEPT = /^[^\0\p{Surrogate}]*$/u;
+/** PostgreSQL rejects NUL. */
+const KEPT = /^[^\u0000]*$/;
 
 /** Returns the schema of a text. Every fault has the same message, which describes the valid values. */
 export function text(expects: string, pattern: RegExp = KEPT, most = 500): z.ZodString {
   const error = `must be ${expects}`;
-  return z.string({ error }).max(most, { error, abort: true }).regex(pattern, { error, abort: true });
+  return (
+    z
+      .string({ error })
+      .max(most, { error, abort: true })
+      .regex(pattern, { error, abort: true })
+      // Half a surrogate pair is not a character and would not be stored unchanged.
+      .refine((value) => value.isWellFormed(), { error, abort: true })
+  );
 }
 
 export const category = z.enum(categories, { error: `must be one of ${categories.join(", ")}` });

@@ -8,6 +8,7 @@ import { createService } from "@svc/express";
 import { ConfigurationError } from "@svc/options";
 import { expect } from "chai";
 import request from "supertest";
+import { noRedis } from "../src/demo.ts";
 import { demoPassword, demoUsers } from "../src/demo-users.ts";
 import { demoTenants } from "../src/seed.ts";
 import { expensesService } from "../src/service.ts";
@@ -41,7 +42,7 @@ describe("the start command", function () {
   this.timeout(60_000);
   needsPostgres();
 
-  it("PORT-2 PORT-4 PORT-6 serves on SVC_PORT, with a database whose data survive a restart", async () => {
+  it("PORT-2 PORT-4 PORT-6 PORT-7 serves on SVC_PORT, with a database whose data survive a restart, and a Redis", async () => {
     using checkout = temporaryCheckout();
     const port = await freePorts(pair);
     const env = { SVC_PORT: String(port), ...authEnv };
@@ -51,6 +52,8 @@ describe("the start command", function () {
       const url = await demo.opened;
       expect(url).to.equal(`http://localhost:${port}`);
       expect(demo.stderr()).to.contain(`on port ${port + 1}, data in ${checkout.data}`);
+      const redis = `Redis on port ${port + 3}, data in ${checkout.data}/redis\n`;
+      expect([redis, `${noRedis}\n`].some((line) => demo.stderr().includes(line))).to.equal(true);
       expect(processesWith(checkout.data)).not.to.deep.equal([]);
       for (const tenant of demoTenants) expect(await walk(url, { tenant })).to.have.length(120);
       id = await record(url, { tenant: "harbour-cafe", note: "kept" });
@@ -62,7 +65,8 @@ describe("the start command", function () {
       const { code, stdout } = await demo.ended;
       expect(code, stdout).to.equal(0);
       expect(processesWith(checkout.data)).to.deep.equal([]);
-      expect([await isListening(port), await isListening(port + 1)]).to.deep.equal([false, false]);
+      const listening = await Promise.all([port, port + 1, port + 3].map(isListening));
+      expect(listening).to.deep.equal([false, false, false]);
     }
     await using again = demoProcess(checkout, env);
     const { status, body } = await caller(await again.opened, "harbour-cafe").get(`/expenses/${id}`);

@@ -1,6 +1,7 @@
 export { demoFolder } from "./account.ts";
 export { type Attempt, maskUrl, NoServerError } from "./attempts.ts";
 export { type DemoOptions, demoPostgres, type DemoPostgres } from "./demo-postgres.ts";
+export { demoRedis, type DemoRedis } from "./demo-redis.ts";
 export { freePort, freePorts } from "./free-port.ts";
 export { startHttpbin } from "./httpbin.ts";
 export { type NatsOptions, type NatsServer, startNats, testNats, type TestNats } from "./nats.ts";

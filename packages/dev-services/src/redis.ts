@@ -9,9 +9,11 @@ export interface RedisOptions {
   readonly port?: number | undefined;
   /** Whether the server is a cluster node, which serves no key before it joins a cluster. Default: false. */
   readonly clusterNode?: boolean | undefined;
+  /** A folder that keeps the data. Default: all data are in memory, so that the server is empty after a restart. */
+  readonly dataDir?: string | undefined;
 }
 
-/** A Redis server that keeps all data in memory, so it is empty after a restart. */
+/** A Redis server. */
 export interface RedisServer extends ServerProcess {
   /** Port of the cluster bus, over which nodes communicate; undefined without a cluster. */
   readonly busPort: number | undefined;
@@ -28,6 +30,7 @@ const CLUSTER = { "cluster-enabled": "yes", "cluster-node-timeout": 15_000, data
  */
 export async function startRedis({
   clusterNode = false,
+  dataDir,
   ...place
 }: RedisOptions & ServerPlace = {}): Promise<RedisServer> {
   // Choose the bus port, because the default (client port + 10,000) may be out of range or taken.
@@ -37,7 +40,8 @@ export async function startRedis({
       program: "redis",
       env: { LC_ALL: "C" },
       args(port, dir) {
-        const settings = { port, bind: "127.0.0.1", save: "", appendonly: "no", databases: 1024, dir };
+        const own = { port, bind: "127.0.0.1", appendonly: "no", databases: 1024 };
+        const settings = { ...own, save: dataDir === undefined ? "" : "60 1", dir: dataDir ?? dir };
         const node = busPort === undefined ? {} : { ...CLUSTER, "cluster-port": busPort };
         return Object.entries({ ...settings, ...node }).flatMap(([name, value]) => [`--${name}`, `${value}`]);
       },

@@ -140,6 +140,6 @@ export function isListening(port: number): Promise<boolean> {
 }
 
 /** The distances of the ports on which a service and its database listen. */
-export const pair: readonly number[] = [1];
-/** The distances of the ports on which three services and their database listen. */
-export const blocks: readonly number[] = [10, 11, 20];
+export const pair: readonly number[] = [1, 3];
+/** The distances of the ports on which three services, their database and their Redis listen. */
+export const blocks: readonly number[] = [10, 11, 13, 20];
