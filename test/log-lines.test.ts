@@ -12,7 +12,9 @@ import { createJobTable, createWorker } from "@svc/job-table";
 import { jwtAuth } from "@svc/jwt-auth";
 import { createLogger } from "@svc/log";
 import { oidcLogin } from "@svc/oidc-login";
+import { openapi, route } from "@svc/openapi";
 import { attachProblems, problemHandler } from "@svc/problem";
+import { rateLimit } from "@svc/rate-limit";
 import { createRedis } from "@svc/redis";
 import { createScheduler } from "@svc/scheduler";
 import { createSearchStore } from "@svc/search-store";
@@ -23,7 +25,9 @@ import { createKeyRing, createTokenIssuer } from "@svc/token-issuer";
 import { createMemoryTokenStore } from "@svc/token-store";
 import { createPostgresTokenStore } from "@svc/token-store/postgres";
 import { expect } from "chai";
+import express from "express";
 import fc from "fast-check";
+import { z } from "zod";
 
 const canary = "canary5ecr3t";
 /** No server listens on this port. */
@@ -78,6 +82,27 @@ const drives: Readonly<Record<string, Drive>> = {
       Promise.reject(Object.assign(new Error(`password=${canary}`), { code: word })),
     );
     await serving.stop();
+  },
+  async openapi(logger, word, logged) {
+    const responses = { 200: { body: z.strictObject({ token: z.string(), [word]: z.string().optional() }) } };
+    const app = express();
+    app.use(openapi({ logger }));
+    app.use(
+      route({ method: "GET", path: "/", responses }, (_valid, _req, res) =>
+        res.json({ token: [canary], [word]: 1 }),
+      ),
+    );
+    await using server = await listen(app);
+    await fetch(server.url);
+    await until("a line", () => logged() > 0);
+  },
+  async "rate-limit"(logger, word, logged) {
+    await using redis = createRedis({ url: `redis://:${canary}@127.0.0.1:1`, name: "limits" });
+    const app = express();
+    app.use(rateLimit({ store: redis, key: () => word, logger }));
+    await using server = await listen(app);
+    await fetch(server.url);
+    await until("a line", () => logged() > 0);
   },
   async gateway(logger) {
     await using proxy = gateway({ routes: [{ prefix: "/api", targets: [closed] }], logger });

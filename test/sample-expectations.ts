@@ -229,6 +229,32 @@ const migrate: readonly Expectation[] = [
     },
   },
   {
+    shows: "RATE-1 RATE-2 limit requests with rateLimit() instead of express-rate-limit",
+    async check(sample) {
+      const answers = await Promise.all(Array.from({ length: 110 }, () => get(sample, "/")));
+      const refused = answers.filter(({ status }) => status === 429);
+      expect(refused.length).to.be.within(1, 10);
+      await problem(refused[0] as Response, 429, "Rate limit of 100 request(s) per 60s exceeded.");
+    },
+  },
+  {
+    shows: "DOC-1 describe a route with describes() instead of swagger-jsdoc",
+    async check(sample) {
+      expect(await (await get(sample, "/items/7")).json()).to.deep.equal({ id: "7" });
+      const { paths } = (await (await get(sample, "/openapi.json")).json()) as {
+        paths: Record<string, { get: { summary: string } }>;
+      };
+      expect(paths["/items/{id}"]?.get.summary).to.equal("Returns an item");
+    },
+  },
+  {
+    shows: "ERR-15 validate requests with route() instead of express-openapi-validator",
+    async check(sample) {
+      expect((await post(sample, "/items", '{"name":"pen"}')).status).to.equal(201);
+      await problem(await post(sample, "/items", '{"name":""}'), 422, "Request validation failed");
+    },
+  },
+  {
     shows: "RDY-1 replace the health check and the shutdown of terminus",
     async check(sample) {
       const { status, checks } = (await (await get(sample, "/healthz")).json()) as Report;

@@ -7,6 +7,7 @@ const { health } = require("@svc/health");
 const { jsonBody } = require("@svc/json-body");
 const { accessLog, createLogger } = require("@svc/log");
 const { metrics } = require("@svc/metrics");
+const { describes, openapi } = require("@svc/openapi");
 const { notFound, notFoundError, problemHandler } = require("@svc/problem");
 const { requestId } = require("@svc/request-id");
 
@@ -25,8 +26,13 @@ exports.createApp = function createApp() {
   app.use(accessLog({ logger })); // @svc/log
   app.use(measure); // @svc/metrics
   app.use(jsonBody()); // @svc/json-body; express.json() may stay instead
+  app.use(openapi({ title: service, version })); // @svc/openapi: /openapi.json and /docs
 
-  app.get("/things/:id", (req, res, next) => {
+  const aThing = describes({
+    summary: "Returns a thing",
+    responses: { 200: "The thing", 404: "No thing has this id" },
+  }); // @svc/openapi
+  app.get("/things/:id", aThing, (req, res, next) => {
     const thing = things.get(req.params.id);
     // Express 4 receives errors through next(), and also catches errors that are thrown synchronously.
     if (thing === undefined)

@@ -6,7 +6,9 @@ import { createClient } from "@svc/http-client";
 import { jsonBody } from "@svc/json-body";
 import { accessLog, createLogger } from "@svc/log";
 import { metrics } from "@svc/metrics";
+import { openapi } from "@svc/openapi";
 import { notFound, problemHandler, unprocessable } from "@svc/problem";
+import { rateLimit } from "@svc/rate-limit";
 import { requestId } from "@svc/request-id";
 import { telemetry } from "@svc/telemetry";
 
@@ -29,7 +31,9 @@ export async function createApp() {
   app.use(tracing); // @svc/telemetry: a span per request
   app.use(accessLog({ logger })); // @svc/log: one line per request
   app.use(measure); // @svc/metrics: counts and durations
+  app.use(rateLimit({ limit: 600, exemptPaths: ["/spans"] })); // @svc/rate-limit: 600 requests per minute and address
   app.use(jsonBody()); // @svc/json-body: bodies within limits
+  app.use(openapi({ title: service, version })); // @svc/openapi: /openapi.json and /docs, with every route below
 
   app.get("/greetings/:name", (req, res) => {
     res.json({ greeting: `Hello, ${req.params.name}` });

@@ -48,6 +48,11 @@ export const setup: Mutants = {
     find: "port: servicePort + 1,",
     replace: "port: servicePort + 3,",
   },
+  "PORT-7": {
+    file: "packages/dev-services/src/demo-redis.ts",
+    find: "const port = servicePort + 3;",
+    replace: "const port = servicePort + 4;",
+  },
   "PORT-5": {
     file: "examples/full-service/src/demo.ts",
     find: "await requireFree(service.port, service.host);",

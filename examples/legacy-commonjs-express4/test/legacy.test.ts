@@ -33,6 +33,11 @@ for (const [name, args] of Object.entries(conditions)) {
 
       expect((await request(app.url).get("/health")).body).to.include({ status: "ok", service: "legacy" });
       expect((await request(app.url).get("/ready")).status).to.equal(200);
+      const document = (await request(app.url).get("/openapi.json")).body as {
+        paths: Record<string, Record<string, { summary: string }>>;
+      };
+      expect(document.paths["/things/{id}"]?.["get"]?.summary).to.equal("Returns a thing");
+      expect(document.paths["/things/{id}"]).to.have.property("put");
       const { text } = await request(app.url).get("/metrics");
       expect(text).to.contain('http_requests_total{method="PUT",endpoint="/things/:id",status="200"} 1');
       const line = app.lines().find((each) => each["request_id"] === "mine");

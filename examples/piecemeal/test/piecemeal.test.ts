@@ -16,6 +16,8 @@ const packages = [
   "http-client",
   "health",
   "problem",
+  "openapi",
+  "rate-limit",
 ];
 
 for (const [name, args] of Object.entries(conditions)) {
@@ -45,6 +47,11 @@ for (const [name, args] of Object.entries(conditions)) {
       const translated = await request(app.url).get("/translated");
       expect([translated.status, translated.type]).to.deep.equal([503, "application/problem+json"]);
       expect(translated.body).to.include({ detail: "the service 'translator' is not answering" });
+
+      expect(made.headers["ratelimit-limit"]).to.equal("600");
+      const { paths } = (await request(app.url).get("/openapi.json")).body as { paths: object };
+      expect(paths).to.have.all.keys("/greetings/{name}", "/greetings", "/translated", "/metrics", "/spans");
+      expect((await request(app.url).get("/docs")).type).to.equal("text/html");
 
       expect((await request(app.url).get("/health")).body).to.include({ status: "ok", service: "piecemeal" });
       expect((await request(app.url).get("/ready")).status).to.equal(200);
@@ -99,6 +106,9 @@ const server = createServer(await createApp()).listen(0, "127.0.0.1", () => {
         expect((await request(app.url).get("/health")).status).to.equal(name === "health" ? 404 : 200);
         expect((await request(app.url).get("/metrics")).status).to.equal(name === "metrics" ? 404 : 200);
         expect((await request(app.url).get("/spans")).status).to.equal(name === "telemetry" ? 404 : 200);
+        expect((await request(app.url).get("/docs")).status).to.equal(name === "openapi" ? 404 : 200);
+        const limits = (await request(app.url).get("/greetings/you")).headers["ratelimit-limit"];
+        expect(limits).to.equal(name === "rate-limit" ? undefined : "600");
         const lost = await request(app.url).get("/nowhere");
         expect(lost.status).to.equal(404);
         expect(lost.type).to.equal(name === "problem" ? "text/html" : "application/problem+json");

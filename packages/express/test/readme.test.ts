@@ -144,6 +144,22 @@ describe("README of @svc/express", function () {
     expect(error).to.contain('kind: is "gateway", which needs the plugin gateway');
   });
 
+  it("RATE-3 shows the settings of the plugin rate_limit with their defaults, and describes and limits a route", async () => {
+    const enabled = '[service]\nname = "orders"\n[plugins]\nenabled = ["rate_limit"]\n';
+    const shown = await configOf(`${enabled}${await toml(12)}`);
+    expect(shown.plugin).to.deep.equal((await configOf(enabled)).plugin);
+    await using sample = await runSample(readme, 9);
+    const post = async (body: unknown): Promise<number> => {
+      const headers = { "Content-Type": "application/json" };
+      const request = { method: "POST", body: JSON.stringify(body), headers };
+      return (await fetch(`${await sample.url}/orders`, request)).status;
+    };
+    expect(await post({ item: "pen", count: 0 })).to.equal(422);
+    const statuses = [];
+    for (let count = 0; count < 10; count++) statuses.push(await post({ item: "pen", count: 1 }));
+    expect(statuses).to.deep.equal([...Array.from({ length: 9 }, () => 201), 429]);
+  });
+
   it("CFG-18 shows every key of the TOML file with its default", async () => {
     const shown = await configOf(await toml(1));
     const defaults = await configOf('[service]\nname = "orders"\n');

@@ -11,6 +11,7 @@ import { observabilityPlugin } from "@svc/log/plugin";
 import { type MetricsMiddleware, metricsPlugin } from "@svc/metrics/plugin";
 import { signInPlugin } from "@svc/oidc-login/plugin";
 import { openapiPlugin } from "@svc/openapi/plugin";
+import { rateLimitPlugin } from "@svc/rate-limit/plugin";
 import { definePlugin, joinPlugins } from "@svc/plugin";
 import { schedulesPlugin } from "@svc/scheduler/plugin";
 import { telemetryPlugin, type TelemetryTools } from "@svc/telemetry/plugin";
@@ -100,6 +101,8 @@ export const builtInPlugins = [
   httpPlugin,
   joinPlugins("auth", tokenStores, issuingPlugin, authPlugin, signInPlugin),
   tenancyPlugin,
+  // Behind identity, because it counts by caller and tenant.
+  rateLimitPlugin,
   openapiPlugin,
   // Last, so that what it passes on has gone through the other plugins.
   gatewayPlugin,
