@@ -87,7 +87,9 @@ function handlersByMethod({ stack = [] }: RouteShape): ReadonlyMap<string, reado
   return new Map(
     [...methods].map((method) => [
       method,
-      handlersIn(stack.filter((layer) => layer.method === undefined || layer.method.toUpperCase() === method)),
+      handlersIn(
+        stack.filter((layer) => layer.method === undefined || layer.method.toUpperCase() === method),
+      ),
     ]),
   );
 }

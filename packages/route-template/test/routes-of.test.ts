@@ -43,6 +43,17 @@ for (const [name, express] of Object.entries(expressMajors)) {
       expect(shown(routesOf(app))).to.eql(["* | /one | tenant", "* | /two | tenant"]);
     });
 
+    it("returns the handlers of each method of a route, without those of routers around it", () => {
+      const app = express();
+      const [first, second, third] = [requireTenant(), requireTenant(), requireTenant()];
+      app.use(first);
+      app.route("/a").get(second, third).post(third);
+      expect(routesOf(app).map(({ method, handlers }) => [method, handlers])).to.deep.equal([
+        ["GET", [second, third]],
+        ["POST", [third]],
+      ]);
+    });
+
     it("returns the guards of each method of a route", () => {
       const app = express();
       app
