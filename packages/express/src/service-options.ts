@@ -37,6 +37,9 @@ export type AuthCode = CodeIn<KeysOf<"auth">>;
 /** The code options of `[plugin.queue]`. */
 export type QueueCode = CodeIn<KeysOf<"queue">>;
 
+/** The code options of `[plugin.openapi]`. */
+export type OpenApiCode = CodeIn<KeysOf<"openapi">>;
+
 /** Custom plugins' code options, by plugin name. */
 type CodeOf<P extends OwnPlugins> = {
   readonly [N in keyof P]?: CodeIn<P[N]["options"]["keys"]> | undefined;
@@ -77,6 +80,8 @@ interface BuiltInOptions<P extends OwnPlugins> extends Omit<
   readonly auth?: AuthCode | undefined;
   /** Code options for the plugin `queue`: the guard of its page. Default none. */
   readonly queue?: QueueCode | undefined;
+  /** Code options for the plugin `openapi`: more members of `info`, and the cookie that may contain the token. Default none. */
+  readonly openapi?: OpenApiCode | undefined;
 }
 
 /** A configuration in code, for tests and for services without a file. */

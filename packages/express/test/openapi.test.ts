@@ -1,3 +1,4 @@
+import { requireAuth } from "@svc/jwt-auth";
 import { route } from "@svc/openapi";
 import { expect } from "chai";
 import express from "express";
@@ -81,16 +82,27 @@ describe("the plugin `openapi`", () => {
     }
   });
 
-  it("adds the problems of other plugins to every route", async () => {
+  it("adds the problems of other plugins to every route, and the members that are set in code", async () => {
     const auth =
       '[plugins]\nenabled = ["observability", "openapi", "auth"]\n[plugin.auth]\nmode = "secret"\nalgorithms = ["HS256"]\n';
     await using service = await startService({
       app: express(),
       toml: auth,
       env: { SVC_AUTH_SECRET: "a-secret-of-the-tests-with-32-bytes" },
-      routes: (app) => void app.get("/a", (_req, res) => void res.json({})),
+      openapi: { info: { license: { name: "MIT" } }, tokenCookie: "session" },
+      routes: (app) => void app.get("/a", requireAuth(), (_req, res) => void res.json({})),
     });
     const { body } = await request(service.url).get("/openapi.json");
-    expect(Object.keys(body.paths["/a"].get.responses as object)).to.deep.equal(["200", "401", "500", "504"]);
+    expect(Object.keys(body.paths["/a"].get.responses as object)).to.deep.equal([
+      "200",
+      "400",
+      "401",
+      "413",
+      "415",
+      "500",
+      "504",
+    ]);
+    expect(body.info.license).to.deep.equal({ name: "MIT" });
+    expect(body.paths["/a"].get.security).to.deep.equal([{ bearerAuth: [] }, { cookieAuth: [] }]);
   });
 });

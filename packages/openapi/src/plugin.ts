@@ -1,14 +1,8 @@
 import type { Middleware } from "@svc/context";
-import { defineOptions, fileOptions } from "@svc/options";
+import { defineOptions, fileOptions, pickOptions } from "@svc/options";
 import { definePlugin } from "@svc/plugin";
 import type { DocumentedRoute } from "./document.ts";
 import { openapiOptions } from "./options.ts";
-
-/** Facts of other packages that the document shows. A service provides them as the part `openapiFacts`. */
-export interface OpenApiFacts {
-  /** The cookie that may contain the token; undefined without one. */
-  readonly tokenCookie?: string | undefined;
-}
 
 /** The routes of every service, beside those of its plugins. */
 const SYSTEM: Readonly<Record<string, string>> = {
@@ -21,8 +15,11 @@ const SYSTEM: Readonly<Record<string, string>> = {
 export const openapiPlugin = definePlugin({
   name: "openapi",
   uses: ["auth", "tenancy", "rate_limit", "metrics"],
-  options: defineOptions("[plugin.openapi]", fileOptions(openapiOptions)),
-  async start({ options, service, logger, isEnabled, systemPaths, part }) {
+  options: defineOptions("[plugin.openapi]", {
+    ...fileOptions(openapiOptions),
+    ...pickOptions(openapiOptions, "info", "tokenCookie"),
+  }),
+  async start({ options, service, logger, isEnabled, systemPaths }) {
     const { openapi } = await import("./openapi.ts");
     const hasAuth = isEnabled("auth");
     const made = openapi({
@@ -30,8 +27,9 @@ export const openapiPlugin = definePlugin({
       title: options.title ?? service.name,
       version: service.version,
       logger,
-      tokenCookie: part<OpenApiFacts>("openapiFacts")?.tokenCookie,
       problems: [
+        // A service reads the JSON body of every request, even where a route needs none.
+        ...[400, 413, 415],
         // A wrong token is refused everywhere, and so is a tenant that the caller does not belong to.
         ...(hasAuth ? [401] : []),
         ...(isEnabled("tenancy") ? [403] : []),
