@@ -7,10 +7,13 @@ import {
   openapi,
   type OpenApiDocument,
   route,
+  type Schema,
 } from "@svc/openapi";
 import { ConfigurationError } from "@svc/options";
 import { collectingLogger } from "@svc/test-support";
+import { type } from "arktype";
 import { expect } from "chai";
+import * as v from "valibot";
 import { z } from "zod";
 import { ask, majors, serve } from "./support/served.ts";
 
@@ -294,6 +297,37 @@ describe("openapi()", () => {
     ]);
     expect(JSON.stringify(document)).to.not.contain("#/$defs");
     expect(JSON.stringify(schemas["postDBody"])).to.contain('"$ref":"#/components/schemas/postDBody"');
+  });
+
+  it("shows the JSON Schema that a library writes, one that is given, and {} if there is none", () => {
+    const body = { type: "object", properties: { n: { type: "number" } } } as const;
+    const schemas: readonly [Schema, object][] = [
+      [type({ n: "number" }), { ...body, required: ["n"] }],
+      [{ schema: body, validator: v.object({ n: v.number() }) }, body],
+      [v.object({ n: v.number() }), {}],
+      [z.object({ at: z.date() }), {}],
+    ];
+    for (const [schema, expected] of schemas) {
+      const request = { body: schema };
+      const document = documentOf([{ method: "POST", template: "/a", description: { request } }], { info });
+      const { requestBody } = operation(document, "/a", "post");
+      expect(requestBody.content["application/json"].schema).to.deep.equal(expected);
+    }
+  });
+
+  it("serves no document larger than 5 MiB", async () => {
+    for (const [major, express] of majors) {
+      await using server = await serve(express, (app) => {
+        app.use(openapi());
+        app.get(
+          "/a",
+          describes({ description: "x".repeat(5 * 1024 * 1024) }),
+          (_req, res) => void res.json({}),
+        );
+      });
+      expect((await ask(`${server.url}/openapi.json`)).status, major).to.equal(500);
+      expect((await ask(`${server.url}/a`)).status, major).to.equal(200);
+    }
   });
 
   it("rejects wrong options", () => {
