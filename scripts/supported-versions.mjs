@@ -47,7 +47,7 @@ const systems = [
     name: "Redis",
     versions: "7.0 and later",
     tested: "7.0",
-    folders: ["redis", "cache", "dev-services", "events", "token-store"],
+    folders: ["redis", "cache", "dev-services", "events", "rate-limit", "token-store"],
   },
   { name: "NATS", versions: "2.9 and later", tested: "2.9", folders: ["dev-services", "events"] },
 ];

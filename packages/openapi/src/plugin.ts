@@ -11,6 +11,9 @@ const SYSTEM: Readonly<Record<string, string>> = {
   "/info": "The version and the plugins of the service",
 };
 
+/** A service reads the JSON body of every request, even where a route needs none. */
+const BODY_PROBLEMS = [400, 413, 415];
+
 /** `[plugin.openapi]`: the document of the service's routes and a page to read it. */
 export const openapiPlugin = definePlugin({
   name: "openapi",
@@ -28,8 +31,7 @@ export const openapiPlugin = definePlugin({
       version: service.version,
       logger,
       problems: [
-        // A service reads the JSON body of every request, even where a route needs none.
-        ...[400, 413, 415],
+        ...BODY_PROBLEMS,
         // A wrong token is refused everywhere, and so is a tenant that the caller does not belong to.
         ...(hasAuth ? [401] : []),
         ...(isEnabled("tenancy") ? [403] : []),
@@ -48,7 +50,7 @@ function systemRoutes(env: string, pluginPaths: readonly string[]): DocumentedRo
     method: "GET",
     template: path,
     // Neither callers nor tenants nor limits matter there.
-    problems: [],
+    problems: BODY_PROBLEMS,
     description: {
       summary: SYSTEM[path] ?? "",
       tags: ["system"],

@@ -58,6 +58,8 @@ export function route<
   const schemas = request ?? ({} as S);
   const validateRequest = validatorFor(schemas);
   const readsQuery = schemas.query !== undefined;
+  // Node makes the headers of a request when they are first read.
+  const readsHeaders = schemas.headers !== undefined;
 
   function respond(req: IncomingMessage, res: ServerResponse, next: Next): void {
     const { params = {}, body } = req as RoutedRequest;
@@ -68,7 +70,8 @@ export function route<
     };
     try {
       const query = readsQuery ? queryOf(req.url ?? "") : undefined;
-      const validated = validateRequest({ params, query, headers: req.headers, body });
+      const headers = readsHeaders ? req.headers : undefined;
+      const validated = validateRequest({ params, query, headers, body });
       const result =
         validated instanceof Promise ? validated.catch(schemaFailed).then(handle) : handle(validated);
       if (isThenable(result)) result.then(undefined, (error: unknown) => next(error ?? internalError()));

@@ -1,0 +1,67 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { keepAliveAgent, send } from "../harness/client.ts";
+import type { Asked, Span } from "./admissions.ts";
+
+/** Connections to each replica. */
+export const CONNECTIONS = 16;
+
+/** Sends requests over all connections until `untilAt`, each for the key that `keyAt` returns; none while it returns undefined. */
+export async function load(
+  ports: readonly number[],
+  untilAt: number,
+  keyAt: (now: number, worker: number) => string | undefined,
+): Promise<Asked[]> {
+  const asked: Asked[] = [];
+  const agents = ports.map(() => keepAliveAgent(CONNECTIONS));
+  const workers = ports.flatMap((port, replica) =>
+    Array.from({ length: CONNECTIONS }, async (_, connection) => {
+      const agent = agents[replica];
+      for (let sentAt = performance.now(); sentAt < untilAt; sentAt = performance.now()) {
+        const key = keyAt(sentAt, replica * CONNECTIONS + connection);
+        if (key === undefined || agent === undefined) {
+          await delay(1);
+          continue;
+        }
+        const { status } = await send(port, "/", { agent, headers: { "X-Key": key } });
+        asked.push({ replica, key, sentAt, answeredAt: performance.now(), status });
+      }
+    }),
+  );
+  await Promise.all(workers);
+  for (const agent of agents) agent.destroy();
+  return asked;
+}
+
+/** Sends one request after the other for an exempt path to each replica until `untilAt`: they wait for no store. */
+export async function probe(ports: readonly number[], untilAt: number): Promise<Span[]> {
+  const spans: Span[] = [];
+  const probers = ports.map(async (port, replica) => {
+    const agent = keepAliveAgent(1);
+    for (let sentAt = performance.now(); sentAt < untilAt; sentAt = performance.now()) {
+      await send(port, "/health", { agent });
+      spans.push({ replica, sentAt, answeredAt: performance.now() });
+      await delay(2);
+    }
+    agent.destroy();
+  });
+  await Promise.all(probers);
+  return spans;
+}
+
+/** A cycle of a key: a window without requests, a request, half a window without, and a flood for one and a half windows. */
+export interface Cycle {
+  /** The cycle's number, to tell its floods apart. */
+  readonly number: number;
+  readonly phase: "idle" | "open" | "wait" | "flood";
+}
+
+/** Returns the phase of a key at a time in milliseconds since the start. Keys begin their cycles one after the other. */
+export function cycleOf(ms: number, key: number, keys: number, windowMs: number): Cycle {
+  const length = 3 * windowMs;
+  const at = ms + (key / keys) * length;
+  const within = at % length;
+  const number = Math.floor(at / length);
+  if (within < windowMs) return { number, phase: "idle" };
+  if (within < 1.1 * windowMs) return { number, phase: "open" };
+  return { number, phase: within < 1.5 * windowMs ? "wait" : "flood" };
+}

@@ -1,0 +1,16 @@
+/** Paths of the service itself, which probes, scrapers and tools request. */
+const FRAMEWORK_PATHS = ["/health", "/ready", "/info", "/metrics", "/openapi.json", "/docs"];
+
+/** Returns a function that returns whether a path is one of the paths, or is below it in whole segments. */
+export function exemptPaths(more: readonly string[]): (path: string) => boolean {
+  const all = [...FRAMEWORK_PATHS, ...more];
+  return (path) => all.some((each) => isWithin(path, each));
+}
+
+const SLASH = 0x2f;
+
+function isWithin(path: string, exempt: string): boolean {
+  return (
+    path.startsWith(exempt) && (path.length === exempt.length || path.charCodeAt(exempt.length) === SLASH)
+  );
+}
