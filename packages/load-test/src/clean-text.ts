@@ -1,0 +1,13 @@
+/**
+ * Returns a text of the service as it can be printed: without the token, without control characters, which a terminal
+ * would obey, and with at most 200 characters.
+ */
+export function cleanText(text: string, token: string | undefined): string {
+  const hidden = hideToken(text, token).replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ");
+  return hidden.length > 200 ? `${hidden.slice(0, 199)}…` : hidden;
+}
+
+/** Replaces every occurrence of the token in a text. */
+export function hideToken(text: string, token: string | undefined): string {
+  return token === undefined ? text : text.replaceAll(token, "[token]");
+}

@@ -1,0 +1,122 @@
+import { type Description, isRecord } from "./description.ts";
+import { bodyExample, parameterValue } from "./examples.ts";
+import { resolve } from "./references.ts";
+
+/** The parts of a request that a description fills; or the reason why it cannot. */
+export type Filled =
+  | {
+      /** Path and query. */
+      readonly path: string;
+      readonly headers: Readonly<Record<string, string>>;
+      readonly body: string | undefined;
+    }
+  | { readonly reason: string };
+
+/** Header parameters that OpenAPI ignores, because other parts of a description define them. */
+const ignoredHeaders = new Set(["accept", "authorization", "content-type"]);
+
+/** An operation of the description. */
+export interface Operation {
+  readonly method: string;
+  /** For example `/expenses/{id}`. */
+  readonly template: string;
+  readonly pathItem: Description;
+  readonly operation: Description;
+}
+
+/**
+ * Fills the parameters and the body of an operation. Optional query parameters and headers are left out.
+ *
+ * @param given names of headers that every request has, in lower case
+ */
+export function fillRoute(
+  description: Description,
+  { method, template, pathItem, operation }: Operation,
+  given: ReadonlySet<string>,
+): Filled {
+  const parameters = parametersOf(description, pathItem, operation);
+  let path = template;
+  const query: string[] = [];
+  const headers: Record<string, string> = {};
+  for (const name of template.matchAll(/\{([^{}]*)\}/g)) {
+    if (!parameters.some((each) => each["in"] === "path" && each["name"] === name[1]))
+      return { reason: `path parameter ${name[1]} is not described` };
+  }
+  for (const parameter of parameters) {
+    const { in: place, name, required } = parameter;
+    if (typeof name !== "string" || (place !== "path" && required !== true)) continue;
+    if (place === "header" && (ignoredHeaders.has(name.toLowerCase()) || given.has(name.toLowerCase())))
+      continue;
+    if (place === "cookie") {
+      if (given.has("cookie")) continue;
+      return { reason: `cookie ${name} is required; give it with -H` };
+    }
+    const value = parameterValue(description, parameter);
+    const values = (Array.isArray(value) ? (value as unknown[]) : [value]).map(textOf);
+    if (!values.every((each) => each !== undefined) || values.join("") === "")
+      return { reason: `${String(place)} parameter ${name} has no example, default or enum` };
+    if (place === "path") path = path.replaceAll(`{${name}}`, values.map(encodeURIComponent).join(","));
+    else if (place === "query") query.push(queryOf(name, values, parameter["explode"] !== false));
+    else if (/^[\t\x20-\x7e]*$/.test(values.join(","))) headers[name.toLowerCase()] = values.join(",");
+    else return { reason: `the example of header ${name} is not ASCII` };
+  }
+  const body = method === "GET" ? { text: undefined } : bodyOf(description, operation);
+  if (body === undefined) return { reason: "the request body has no example" };
+  if (body.type !== undefined) headers["content-type"] = body.type;
+  const target = query.length === 0 ? path : `${path}?${query.join("&")}`;
+  if (!/^[\x21-\x7e]+$/.test(target)) return { reason: "the path has characters that a URL does not allow" };
+  return { path: target, headers, body: body.text };
+}
+
+/** Returns the parameters of an operation, which replace those of its path with the same name and place. */
+function parametersOf(
+  description: Description,
+  pathItem: Description,
+  operation: Description,
+): readonly Description[] {
+  const all = new Map<string, Description>();
+  for (const { parameters } of [pathItem, operation]) {
+    for (const each of Array.isArray(parameters) ? (parameters as unknown[]) : []) {
+      const parameter = resolve(description, each);
+      if (parameter !== undefined) all.set(JSON.stringify([parameter["in"], parameter["name"]]), parameter);
+    }
+  }
+  return [...all.values()];
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" || typeof value === "number" || typeof value === "boolean"
+    ? String(value)
+    : undefined;
+}
+
+function queryOf(name: string, values: readonly string[], isExploded: boolean): string {
+  const key = encodeURIComponent(name);
+  const encoded = values.map(encodeURIComponent);
+  return isExploded ? encoded.map((each) => `${key}=${each}`).join("&") : `${key}=${encoded.join(",")}`;
+}
+
+interface Body {
+  readonly text: string | undefined;
+  readonly type?: string;
+}
+
+/** Returns the example of the request body in the first media type that has one. */
+function bodyOf(description: Description, operation: Description): Body | undefined {
+  const content = resolve(description, operation["requestBody"])?.["content"];
+  for (const [type, media] of isRecord(content) ? Object.entries(content) : []) {
+    const resolved = resolve(description, media);
+    const example = resolved === undefined ? undefined : bodyExample(description, resolved);
+    if (example === undefined) continue;
+    if (/^[\w.+-]+\/(?:[\w.+-]+\+)?json\b/i.test(type)) return { text: JSON.stringify(example), type };
+    if (/^application\/x-www-form-urlencoded\b/i.test(type) && isRecord(example)) {
+      const pairs = Object.entries(example).map(([name, value]) => [name, String(value)]);
+      return {
+        text: new URLSearchParams(Object.fromEntries(pairs) as Record<string, string>).toString(),
+        type,
+      };
+    }
+    if (/^text\//i.test(type) && typeof example === "string") return { text: example, type };
+  }
+  return undefined;
+}

@@ -1,0 +1,49 @@
+import { loadTest, type LoadTestOptions, type StepReport } from "@svc/load-test";
+import { expect } from "chai";
+import { startTarget, type TargetOptions } from "./support/target.ts";
+
+async function stepAgainst(target: TargetOptions, options: Partial<LoadTestOptions>): Promise<StepReport> {
+  await using started = await startTarget(target);
+  const { steps } = await loadTest({ url: started.url, clients: [1], warmUpSeconds: 0, ...options });
+  return steps[0] as StepReport;
+}
+
+/** A target that does not answer for 300 ms, once, and at once otherwise. */
+function stallingOnce(): TargetOptions {
+  let count = 0;
+  return { answer: (_, res) => void (count++ === 5 ? setTimeout(() => res.end(), 300) : res.end()) };
+}
+
+describe("the open loop", () => {
+  it("LOAD-2 sends --rate requests per second, however many clients there are", async () => {
+    for (const clients of [1, 8]) {
+      const step = await stepAgainst({}, { clients: [clients], rate: 200, seconds: 0.3 });
+      expect(step.requests + step.unsent).to.be.within(59, 60);
+      expect([step.loop, step.errorRate]).to.deep.equal(["open", 0]);
+    }
+  });
+
+  it("counts latencies from the due time, so a stall delays all requests that were due in it", async () => {
+    const closed = await stepAgainst(stallingOnce(), { seconds: 0.6 });
+    const open = await stepAgainst(stallingOnce(), { seconds: 0.6, rate: 200 });
+    // The closed loop has one slow request among many; in the open loop half of the requests were due in the stall.
+    expect(closed.latencyUs.max).to.be.at.least(290_000);
+    expect(closed.latencyUs.p95).to.be.below(100_000);
+    expect(open.latencyUs.p95).to.be.at.least(200_000);
+  });
+
+  it("counts requests that were due but not sent, with the time that they waited", async () => {
+    const step = await stepAgainst(
+      { answer: () => undefined },
+      { rate: 100, seconds: 0.3, timeoutSeconds: 0.4 },
+    );
+    expect([step.requests, step.errors.timeout]).to.deep.equal([1, 1]);
+    expect(step.unsent).to.be.within(28, 29);
+    expect(step.latencyUs.p50).to.be.within(120_000, 180_000);
+  });
+
+  it("leaves out the requests that were due in the warm-up", async () => {
+    const step = await stepAgainst({}, { rate: 100, seconds: 0.2, warmUpSeconds: 0.2 });
+    expect(step.requests + step.unsent).to.be.within(19, 21);
+  });
+});
