@@ -7,7 +7,7 @@ import { format, resolveConfig } from "prettier";
 const covered = new Set(
   (
     "config dev-services health json-body log metrics problem request-id express database jwt-auth tenancy cache " +
-    "token-store token-issuer oidc-login telemetry http-client gateway"
+    "token-store token-issuer oidc-login telemetry http-client gateway openapi rate-limit"
   ).split(" "),
 );
 

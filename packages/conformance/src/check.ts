@@ -9,6 +9,8 @@ export type Need =
   | "metrics"
   | "telemetry"
   | "gateway"
+  | "openapi"
+  | "rate_limit"
   | "security_headers"
   | "keys"
   | "log"

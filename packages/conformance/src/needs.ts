@@ -27,6 +27,8 @@ export function missing(kit: Kit, need: Need): string | undefined {
     case "metrics":
     case "telemetry":
     case "gateway":
+    case "openapi":
+    case "rate_limit":
     case "security_headers":
       return kit.has(need) ? undefined : `the feature ${need} is not declared`;
     case "replica":

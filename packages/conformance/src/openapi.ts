@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, NoAnswer, orReason } from "./answer.ts";
+import { type Answer, isObject, type JsonObject, NoAnswer, orReason } from "./answer.ts";
 import { grant } from "./grant.ts";
 import type { Kit } from "./kit.ts";
 
@@ -26,8 +26,27 @@ export function findRoutes(kit: Kit): Promise<readonly NamedRoute[]> {
   });
 }
 
+/** Requests `/openapi.json` once. */
+export function documentAnswer(kit: Kit): Promise<Answer> {
+  return kit.once("openapi document", () => kit.get("/openapi.json", { token: grant(kit) }));
+}
+
+/** Returns whether the document lists a method of a path, which may contain placeholders. */
+export async function isListed(
+  kit: Kit,
+  document: JsonObject,
+  method: string,
+  path: string,
+): Promise<boolean> {
+  const prefix = (await prefixOf(kit, document)) ?? "";
+  const [plain = ""] = path.split("?", 1);
+  return pathsIn(document).some(
+    ([template, item]) => isObject(item[method.toLowerCase()]) && matches(`${prefix}${template}`, plain),
+  );
+}
+
 async function readRoutes(kit: Kit): Promise<readonly NamedRoute[]> {
-  const { ok, object } = await kit.get("/openapi.json", { token: grant(kit) });
+  const { ok, object } = await documentAnswer(kit);
   if (!ok || object === undefined) return [];
   const prefix = await prefixOf(kit, object);
   return prefix === undefined ? [] : routesIn(object, prefix, kit);

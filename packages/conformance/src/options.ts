@@ -43,7 +43,7 @@ export const definition = {
     }),
     features: optional(
       "features",
-      "the service's features: `auth`, `tenancy`, `metrics`, `telemetry`, `cors`, `trusted_hosts`, `security_headers`",
+      "the service's features: `auth`, `tenancy`, `metrics`, `telemetry`, `gateway`, `openapi`, `rate_limit`, `cors`, `trusted_hosts`, `security_headers`",
       { otherwise: "see `--features` above", argument: "LIST" },
     ),
     keys: optional("keys", "how to make tokens that the service accepts", { argument: "FILE" }),
@@ -167,6 +167,17 @@ export const definition = {
       "request",
       "is passed on by the service, a gateway, to the address of `serveUpstream`, with any further segments of the path",
     ),
+    docs: optional(
+      "request",
+      "the interactive page of `/openapi.json`; in `prod`, without this probe, the page must be absent",
+      { otherwise: "`/docs`" },
+    ),
+    limited: optional(
+      "limited",
+      "answers 2xx to every caller within a rate limit that no other probe shares, see [Rate limits](#rate-limits)",
+      { orText: true },
+    ),
+    limitStore: optional("limitStore", "requests that break and repair the store of the rate limits"),
     slow: optional("request", "answers after the request timeout"),
     streaming: optional("request", "starts its response at once and ends it after the request timeout"),
     dependencies: optional(
@@ -199,6 +210,16 @@ export const definition = {
   templated: {
     request: required("request", "the route"),
     template: required("text", "the template: `/items/:id`"),
+  },
+  limited: {
+    request: required("request", "the route"),
+    limit: optional("number", "its limit, in requests per window", { default: 100 }),
+    windowSeconds: optional("number", "length of the window in seconds", { default: 60 }),
+    burst: optional("number", "requests that it admits at once, from 4 to 200", { otherwise: "`limit`" }),
+  },
+  limitStore: {
+    break: required("request", "breaks the store of the rate limits"),
+    restore: required("request", "repairs the store"),
   },
   dependency: {
     check: required("text", "name of its check in `/ready`"),
@@ -284,6 +305,8 @@ export const features = [
   "metrics",
   "telemetry",
   "gateway",
+  "openapi",
+  "rate_limit",
   "cors",
   "trusted_hosts",
   "security_headers",
@@ -437,10 +460,17 @@ export interface Settings extends Omit<
 }
 
 /** The probes with their short forms expanded. */
-export interface ResolvedProbes extends Omit<Resolved<"probes">, "tenant" | "failing" | "session"> {
+export interface ResolvedProbes extends Omit<
+  Resolved<"probes">,
+  "tenant" | "failing" | "limited" | "session"
+> {
+  readonly limited: LimitedProbe | undefined;
   readonly tenant: Resolved<"tenant"> | undefined;
   readonly failing: Resolved<"failing"> | undefined;
   readonly session: ResolvedSession | undefined;
 }
+
+/** A route with a rate limit, and the numbers of that limit. */
+export type LimitedProbe = Resolved<"limited"> & { readonly burst: number };
 
 export type ResolvedSession = Resolved<"session"> & { readonly route: Probe };

@@ -7,6 +7,7 @@ import {
   type Feature,
   features,
   isShape,
+  type LimitedProbe,
   membersOf,
   type Probes,
   type ResolvedProbes,
@@ -92,15 +93,17 @@ export function unknownNames(
 function resolveProbes(given: Probes): ResolvedProbes {
   // Keep null values, so that they are reported as faults.
   const probes = { ...resolved("probes", given), ...given };
-  const { tenant, failing, session } = given;
+  const { tenant, failing, limited, session } = given;
   // A route that requires scopes also rejects invalid tokens, so it can replace a missing probe `protected`.
   const inner = probes.protected ?? probes.scoped?.request;
+  const limit = limited === undefined ? undefined : resolved("limited", limited);
   const whole = session && resolved("session", session);
   return {
     ...probes,
     protected: inner,
     tenant: tenant === undefined ? undefined : resolved("tenant", tenant),
     failing: failing === undefined ? undefined : resolved("failing", failing),
+    limited: limit && { ...limit, burst: limit.burst ?? limit.limit },
     session: whole && {
       ...whole,
       route: whole.route ?? inner ?? "/auth/me",
@@ -117,7 +120,10 @@ function probeFaults(probes: ResolvedProbes, given: Probes): readonly string[] {
     switch (kind) {
       case "session":
       case "federated":
+      case "limitStore":
         return shapeFaults(kind, `probes.${name}.`, given[kind]);
+      case "limited":
+        return limitFaults(given.limited, probes.limited);
       case "dependencies": {
         const isWhole = (each: unknown): boolean =>
           isObject(each) &&
@@ -143,6 +149,24 @@ function probeFaults(probes: ResolvedProbes, given: Probes): readonly string[] {
         ];
       }
     }
+  });
+}
+
+/** The kit tells a full bucket from one that has gained a token or two. */
+const leastBurst = 4;
+/** The kit sends twice as many requests, and more, to the probe `limited`. */
+const mostBurst = 200;
+
+function limitFaults(given: Probes["limited"], limited: LimitedProbe | undefined): readonly string[] {
+  const at = "probes.limited.";
+  const faults = shapeFaults("limited", at, typeof given === "string" ? { request: given } : given);
+  if (faults.length > 0 || limited === undefined) return faults;
+  const numbers = { limit: limited.limit, windowSeconds: limited.windowSeconds, burst: limited.burst };
+  return Object.entries(numbers).flatMap(([name, value]) => {
+    if (!(value > 0)) return [`${at}${name}: must be a number above 0`];
+    return name === "burst" && (value < leastBurst || value > mostBurst)
+      ? [`${at}burst: must be a number from ${leastBurst} to ${mostBurst}; it is ${value}`]
+      : [];
   });
 }
 
@@ -201,6 +225,8 @@ export function resolveSettings(options: ConformanceOptions): Settings {
     ...(options.tenancy === undefined ? [] : (["tenancy"] as const)),
     ...(options.serveOtlp === undefined ? [] : (["telemetry"] as const)),
     ...(options.serveUpstream === undefined ? [] : (["gateway"] as const)),
+    ...(probes.docs === undefined ? [] : (["openapi"] as const)),
+    ...(probes.limited === undefined ? [] : (["rate_limit"] as const)),
   ];
   for (const each of declared) {
     if (!features.includes(each)) {

@@ -24,33 +24,33 @@ async function run(...args: readonly string[]): Promise<{ readonly code: number;
 
 describe("svc-conformance with required coverage", () => {
   const counts =
-    "15 passed, 0 failed, 101 not applicable: no rule of the contract is broken, 15 of 116 rules checked";
+    "15 passed, 0 failed, 103 not applicable: no rule of the contract is broken, 15 of 118 rules checked";
   const notSeen =
-    "not covered: auth, dependencies, failing, federated, gateway, hook, invalid, key_set, keys, log, mixed, otlp, outbound, " +
-    "protected, replica, role, rotation, scoped, session, store, telemetry, templated, tenancy, tenant, upstream";
+    "not covered: auth, dependencies, failing, federated, gateway, hook, invalid, key_set, keys, limited, log, mixed, openapi, otlp, " +
+    "outbound, protected, rate_limit, replica, role, rotation, scoped, session, store, telemetry, templated, tenancy, tenant, upstream";
 
   it("exits with 3 for a service with only the four system routes, and names what was not covered", async () => {
     const { code, last } = await run();
-    expect(last).to.contain(`${counts}; 101 rules not applicable, at most 58 allowed; ${notSeen}`);
+    expect(last).to.contain(`${counts}; 103 rules not applicable, at most 59 allowed; ${notSeen}`);
     expect(code).to.equal(3);
   });
 
   it("exits with 0 when --max-not-applicable equals the number of rules that are not applicable", async () => {
-    const { code, last } = await run("--max-not-applicable", "101");
+    const { code, last } = await run("--max-not-applicable", "103");
     expect(last).to.contain(`${counts}; ${notSeen}`);
     expect(code).to.equal(0);
   });
 
   it("exits with 3 when more rules are not applicable than --max-not-applicable allows", async () => {
-    const { code, last } = await run("--max-not-applicable", "100");
-    expect(last).to.contain("; 101 rules not applicable, at most 100 allowed; ");
+    const { code, last } = await run("--max-not-applicable", "102");
+    expect(last).to.contain("; 103 rules not applicable, at most 102 allowed; ");
     expect(code).to.equal(3);
   });
 
   it("exits with 3 when required features were not covered, and names them", async () => {
     const { code, last } = await run(
       "--max-not-applicable",
-      "101",
+      "103",
       "--require",
       "session",
       "--require",
@@ -76,7 +76,7 @@ describe("svc-conformance with required coverage", () => {
   it("counts rules that `only` excludes as not checked", async () => {
     const { verdict, conforms, findings } = await report({ only: ["SYS-1", "SYS-5", "ENV-2"] });
     expect([verdict, conforms]).to.deep.equal([
-      "no rule of the contract is broken, 3 of 116 rules checked",
+      "no rule of the contract is broken, 3 of 118 rules checked",
       true,
     ]);
     expect(findings[0]?.text).to.match(/^`GET \/health` answers 200/);
@@ -101,7 +101,7 @@ describe("svc-conformance with required coverage", () => {
   it("reports a required name that was not covered in `shortfalls` and as a failing JUnit test case", async () => {
     const seen = await report({ only: ["SYS-1", "AUTH-14"], require: ["auth"] });
     expect([seen.conforms, seen.failed, seen.total]).to.deep.equal([false, 0, 2]);
-    expect(seen.verdict).to.equal("no rule of the contract is broken, 1 of 116 rules checked");
+    expect(seen.verdict).to.equal("no rule of the contract is broken, 1 of 118 rules checked");
     expect(seen.shortfalls).to.deep.equal(["no rule was checked for these names in --require: auth"]);
     expect(seen.notSeen).to.deep.equal(["auth", "keys", "protected"]);
     expect(asJUnit(seen))

@@ -74,7 +74,7 @@ describe("svc-conformance", function () {
       "--failing",
       "/failing",
       "--max-not-applicable",
-      "89",
+      "91",
       "--json",
       "report.json",
       "--junit",
@@ -85,7 +85,7 @@ describe("svc-conformance", function () {
     expect(stdout).to.match(/^pass {2}SYS-1 +system-endpoints +GET \/health answers 200/m);
     expect(stdout).to.match(/^n\/a {3}MET|^n\/a {3}SYS-7/m);
     expect(stdout).to.match(
-      /\n27 passed, 0 failed, 89 not applicable: no rule of the contract is broken, 27 of 116 rules checked; not covered: /,
+      /\n27 passed, 0 failed, 91 not applicable: no rule of the contract is broken, 27 of 118 rules checked; not covered: /,
     );
     const report = JSON.parse(await readFile(join(folder, "report.json"), "utf8")) as {
       findings: { id: string; text: string; verdict: { status: string } }[];
@@ -119,7 +119,7 @@ describe("svc-conformance", function () {
       /^FAIL {2}ERR-12 .*\n +observed: detail "sign in"\n +expected: authentication required\n +rule: {5}The 401 problem has title/m,
     );
     expect(stdout).to.match(
-      /no rule of the contract is broken, \d+ of 208 rules checked; conventions broken: [1-9]\d*/,
+      /no rule of the contract is broken, \d+ of 217 rules checked; conventions broken: [1-9]\d*/,
     );
     expect(stdout).not.to.match(/eyJ[\w-]+\.[\w-]+/);
     expect(await readFile(join(folder, "failed.xml"), "utf8")).to.contain(
@@ -293,6 +293,26 @@ describe("svc-conformance", function () {
         [nowhere, "--probes", "session.json"],
         /probes\.federated\.provider: is required/,
       ],
+      [
+        "a rate limit without a route",
+        [nowhere, "--probes", "limited.json"],
+        /probes\.limited\.request: is required/,
+      ],
+      [
+        "a rate limit that is not a number above 0",
+        [nowhere, "--probes", "limited-to-0.json"],
+        /probes\.limited\.limit: must be a number above 0/,
+      ],
+      [
+        "a rate limit that the kit does not exceed",
+        [nowhere, "--probes", "limited-to-500.json"],
+        /probes\.limited\.burst: must be a number from 4 to 200; it is 500/,
+      ],
+      [
+        "a store of rate limits without a request to restore it",
+        [nowhere, "--probes", "limited.json"],
+        /probes\.limitStore\.restore: is required/,
+      ],
       ["an invalid timeout", [nowhere, "--timeout", "soon"], /totalSeconds: must be a number above 0/],
       [
         "a served key set without an algorithm",
@@ -383,6 +403,9 @@ describe("svc-conformance", function () {
         },
         federated: {},
       });
+      await file("limited.json", { limited: { limit: 5 }, limit_store: { break: "POST /break" } });
+      await file("limited-to-0.json", { limited: { request: "/limited", limit: 0 } });
+      await file("limited-to-500.json", { limited: { request: "/limited", limit: 500 } });
       await file("domain.json", { tenancy: { sources: ["subdomain"] } });
     });
     for (const [what, args, fault] of cases) {

@@ -1,4 +1,5 @@
 import { authenticationMutations } from "./mutations/authentication.ts";
+import { descriptionMutations } from "./mutations/descriptions.ts";
 import { correlationMutations } from "./mutations/correlation.ts";
 import { errorMutations } from "./mutations/errors.ts";
 import { gatewayMutations } from "./mutations/gateway.ts";
@@ -6,6 +7,7 @@ import { keySetMutations } from "./mutations/key-sets.ts";
 import type { Mutation } from "./mutations/mutation.ts";
 import { namedRouteMutations } from "./mutations/named-routes.ts";
 import { observationMutations } from "./mutations/observation.ts";
+import { rateLimitMutations } from "./mutations/rate-limits.ts";
 import { readinessMutations } from "./mutations/readiness.ts";
 import { impostorMutations } from "./mutations/impostors.ts";
 import { federatedMutations } from "./mutations/federated.ts";
@@ -48,6 +50,8 @@ export const mutations = (): readonly Mutation[] => [
   // These services wait for exports, while the kit checks the others.
   ...telemetryMutations(),
   ...gatewayMutations(),
+  ...alike(rateLimitMutations(), ["RATE", "ERR"]),
+  ...alike(descriptionMutations(), ["DOC", "ERR"]),
   ...systemMutations(),
   ...alike(readinessMutations(), ofReports),
   ...errorMutations(),

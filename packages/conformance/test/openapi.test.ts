@@ -148,4 +148,22 @@ describe("routes in /openapi.json", function () {
       /PUT \/x\/987654321\/[\da-f-]{36}\/red%20green\/svc\w+,/,
     );
   });
+
+  it("must include the routes of probes, except those that the contract itself defines", async () => {
+    const document = { openapi: "3.1.0", servers: [{ url: "/v1" }], paths: { "/orders": { get: {} } } };
+    const routes = {
+      ...systemRoutes,
+      "/v1/orders": {},
+      "/v1/users": {},
+      "/auth/me": {},
+      "/openapi.json": document,
+    };
+    await using hollow = await startHollow({ routes });
+    const of = async (open: string): Promise<readonly string[]> => {
+      const probes = { docs: "/docs", open, mixed: "/auth/me" };
+      return messagesOf(failures(await checkConformance({ url: hollow.url, probes, only: ["DOC-1"] })));
+    };
+    expect(await of("/v1/orders?page=1")).to.deep.equal([]);
+    expect(await of("/v1/users")).to.deep.equal(["DOC-1: no GET /v1/users in /openapi.json"]);
+  });
 });

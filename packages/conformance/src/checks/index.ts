@@ -1,6 +1,7 @@
 import type { Check } from "../check.ts";
 import { authenticationChecks } from "./authentication.ts";
 import { correlationChecks } from "./correlation.ts";
+import { descriptionChecks } from "./descriptions.ts";
 import { edgeChecks } from "./edge.ts";
 import { errorChecks } from "./errors.ts";
 import { federatedChecks } from "./federated.ts";
@@ -14,6 +15,7 @@ import { metricsChecks } from "./metrics.ts";
 import { outboundChecks, tracedOutboundChecks } from "./outbound.ts";
 import { pairChecks } from "./pairs.ts";
 import { publishedKeyChecks } from "./published-keys.ts";
+import { rateLimitChecks } from "./rate-limits.ts";
 import { readinessChecks } from "./readiness.ts";
 import { hookChecks, refreshChecks } from "./refreshes.ts";
 import { storeChecks } from "./store-outage.ts";
@@ -34,6 +36,8 @@ export const checks: readonly Check[] = [
   ...logChecks,
   ...metricsChecks,
   ...edgeChecks,
+  ...descriptionChecks,
+  ...rateLimitChecks,
   ...authenticationChecks,
   ...tokenChecks,
   ...keySetChecks,

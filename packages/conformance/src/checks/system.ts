@@ -15,7 +15,7 @@ function info(kit: Kit): Promise<Answer> {
   return kit.once("info", () => kit.get("/info"));
 }
 
-async function isProd(kit: Kit): Promise<boolean> {
+export async function isProd(kit: Kit): Promise<boolean> {
   return (await health(kit)).object?.["env"] === "prod";
 }
 

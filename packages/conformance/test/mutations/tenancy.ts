@@ -91,9 +91,9 @@ export const tenancyMutations = (): readonly Mutation[] => [
   },
   {
     rule: "TEN-6",
-    what: "a request without a caller gets a 403",
+    what: "a request without a caller that names a tenant gets a 403",
     base: "reduced",
-    differences: refusal((answer) => answer.status === 401 && onTenant(answer), {
+    differences: refusal(({ status }, req) => status === 401 && req.headers["x-tenant-id"] !== undefined, {
       status: 403,
       title: "Forbidden",
       detail: "authentication required",

@@ -26,6 +26,8 @@ export interface Base {
   readonly serveKeys?: boolean;
   /** Whether the service passes `/behind` on to the kit, at `{upstream}` in the TOML. */
   readonly serveUpstream?: boolean;
+  /** Whether the service has the route `/limited`, with a rate limit whose store can be broken. */
+  readonly limited?: boolean;
   /** Whether the service exports its spans to the kit. */
   readonly serveOtlp?: boolean;
   /**
@@ -138,6 +140,14 @@ export const bases = {
     serveOtlp: true,
     serveUpstream: true,
   },
+  /** Describes its routes, and limits the requests of each caller to one of them. */
+  described: {
+    toml: `${service}${enabled("openapi", "auth", "tenancy")}${ellipticAuth}${tenancyTable('sources = ["token", "subdomain"]')}`,
+    keys: ellipticKeys,
+    tenancy: { ...signed, sources: ["token", "subdomain"] },
+    features: [...features, "openapi", "rate_limit"],
+    limited: true,
+  },
   /** The reduced profile, with other claim names. */
   reduced: {
     profile: "reduced",
@@ -171,10 +181,10 @@ export const bases = {
   },
   /** The production environment. */
   prod: {
-    toml: `${service}env = "prod"\n${enabled("auth", "tenancy")}${rsaAuth}${tenancyTable('sources = ["token", "subdomain"]')}`,
+    toml: `${service}env = "prod"\n${enabled("openapi", "auth", "tenancy")}${rsaAuth}${tenancyTable('sources = ["token", "subdomain"]')}`,
     keys: rsaKeys,
     tenancy: { ...signed, sources: ["token", "subdomain"] },
-    features,
+    features: [...features, "openapi"],
   },
   /** Every request needs a tenant, and the subdomain, an unsigned source, comes before the token. */
   required: {
@@ -197,11 +207,12 @@ export const bases = {
     tenancy: { ...signed, sources: ["token", "user"] },
     features,
   },
-  /** Tenants without authentication, and tracing without an endpoint. */
+  /** Tenants and a rate limit without authentication, and tracing without an endpoint. */
   anonymous: {
     toml: `${service}${enabled("tenancy", "telemetry")}${tenancyTable('sources = ["path", "header"]')}`,
     tenancy: { ...signed, sources: ["path", "header"] },
-    features: ["metrics", "security_headers", "tenancy", "telemetry"],
+    features: ["metrics", "security_headers", "tenancy", "telemetry", "rate_limit"],
+    limited: true,
   },
   /** Two replicas that issue tokens with a shared secret, share a store, and accept tokens while the store is down. */
   issuing: {

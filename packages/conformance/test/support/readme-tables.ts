@@ -11,6 +11,10 @@ const tables: readonly (readonly (readonly [shape: Shape, prefix: string])[])[] 
     ["limits", "limits."],
   ],
   [
+    ["limited", ""],
+    ["limitStore", "limit_store."],
+  ],
+  [
     ["session", ""],
     ["hook", "hook."],
     ["store", "store."],

@@ -10,6 +10,7 @@ import { createService, type Service } from "@svc/express";
 import { optionalAuth, requireAuth, requireRoles, requireScopes } from "@svc/jwt-auth";
 import { unprocessable } from "@svc/problem";
 import { propagationHeaders } from "@svc/request-id";
+import { memoryStore, rateLimit, type RateLimitOptions } from "@svc/rate-limit";
 import { requestedTenant, requireTenant, tenantOf } from "@svc/tenancy";
 import { requireContentType } from "@svc/json-body";
 import { freePort } from "@svc/dev-services";
@@ -43,6 +44,8 @@ export interface Differences extends Layer {
   readonly server?: ((server: Service["server"]) => void) | undefined;
   /** Changes the token issuer and the store of revocations. */
   readonly sessions?: SessionDifferences | undefined;
+  /** Changes the options of the rate limit. */
+  readonly limit?: RateLimitOptions | undefined;
   /** Changes the exports of spans. */
   readonly exports?: ExportChange | undefined;
   /** Returns a layer for a service that fetches the key set from this URL. */
@@ -159,6 +162,7 @@ async function startOne(
     ...(sessions === undefined ? {} : { auth: sessions.auth(replica) }),
     routes(app, made) {
       routes(app, base, broken, differences, spanOf(made));
+      if (base.limited === true) limitedRoute(app, made, broken, differences);
       sessions?.routes(app, made);
     },
   });
@@ -266,6 +270,24 @@ function routes(
   });
 }
 
+/** Adds a route with a rate limit whose store fails while `limits` is broken. */
+function limitedRoute(
+  app: express.Express,
+  { log }: Service,
+  broken: ReadonlySet<string>,
+  { limit }: Differences,
+): void {
+  const memory = memoryStore();
+  const store: RateLimitOptions["store"] = {
+    take(...given) {
+      if (broken.has("limits")) throw new Error("the store is down");
+      return memory.take(...given);
+    },
+  };
+  const limited = rateLimit({ limit: 10, windowSeconds: 10, store, logger: log, ...limit });
+  app.get("/limited", limited, (_req, res) => void res.json({ admitted: true }));
+}
+
 function probesFor(base: Base): Probes {
   const hasAuth = base.features.includes("auth");
   const callers: Probes = {
@@ -290,6 +312,10 @@ function probesFor(base: Base): Probes {
     html: "/page",
     outbound: "/outbound?to={url}",
     ...(base.serveUpstream === true && { gateway: "/behind" }),
+    ...(base.limited === true && {
+      limited: { request: "/limited", limit: 10, windowSeconds: 10 },
+      limitStore: { break: "POST /break/limits", restore: "POST /restore/limits" },
+    }),
     ...(base.profile === "reduced" ? {} : { slow: "/slow", streaming: "/streaming" }),
     dependencies: dependencies.map(({ name, critical, fault }) => ({
       check: name,
