@@ -1,6 +1,9 @@
 import type { Mutants } from "./mutant.ts";
 
-/** Mutants of the rules on system endpoints, readiness, correlation, errors, limits, logs, metrics and the network edge. */
+/**
+ * Mutants of the rules on system endpoints, readiness, correlation, errors, limits, logs, metrics, the network edge, rate limits
+ * and route descriptions.
+ */
 export const edge: Mutants = {
   "SYS-1": {
     file: "packages/health/src/health.ts",
@@ -232,8 +235,8 @@ export const edge: Mutants = {
   },
   "ERR-9": {
     file: "packages/problem/src/not-found.ts",
-    find: "else sendNotAllowed(req, res, methods);",
-    replace: "else sendProblem(req, res, NOT_FOUND);",
+    find: "next === undefined) sendNotAllowed(req, res, allow);",
+    replace: "next === undefined) sendProblem(req, res, NOT_FOUND);",
   },
   "ERR-10": {
     file: "packages/problem/src/not-found.ts",
@@ -287,6 +290,11 @@ export const edge: Mutants = {
     file: "packages/json-body/src/parse-json.ts",
     find: "`the body is not valid JSON at ${place(text)}`",
     replace: "`the body is not valid JSON: ${text}`",
+  },
+  "ERR-20": {
+    file: "packages/rate-limit/src/answers.ts",
+    find: "new ProblemError(429,",
+    replace: "new ProblemError(503,",
   },
   "ERR-21": {
     file: "packages/problem/src/node-refusals.ts",
@@ -481,6 +489,31 @@ export const edge: Mutants = {
     find: "    place(app: RoutedApp): void {",
     replace:
       '    place(app: RoutedApp): void {\n      const { stack } = (app._router ?? app.router) as { stack: { route?: { path?: unknown } }[] };\n      const at = stack.findIndex(({ route }) => String(route?.path).includes(":"));\n      if (at >= 0) stack.push(...stack.splice(at, 1));',
+  },
+  "RATE-1": {
+    file: "packages/rate-limit/src/answers.ts",
+    find: "extensions: { limit, remaining, retry_after: retryAfter },",
+    replace: "extensions: { limit, remaining },",
+  },
+  "RATE-2": {
+    file: "packages/rate-limit/src/answers.ts",
+    find: "Math.max(1, Math.ceil(secondsToGain(cost",
+    replace: "Math.max(0, Math.floor(secondsToGain(cost",
+  },
+  "RATE-3": {
+    file: "packages/rate-limit/src/memory-store.ts",
+    find: "level = Math.min(full, entry.microTokens + gained);",
+    replace: "level = gained >= full ? full : entry.microTokens;",
+  },
+  "RATE-4": {
+    file: "packages/rate-limit/src/identity.ts",
+    find: 'if (context?.principal !== undefined) return labelled("sub", context.principal.subject);',
+    replace: "",
+  },
+  "RATE-5": {
+    file: "packages/rate-limit/src/rate-limit.ts",
+    find: "return limit.failOpen ? next() : next(storeUnavailable(store.retryAfterMs));",
+    replace: "return next(storeUnavailable(store.retryAfterMs));",
   },
   "DOC-1": {
     file: "packages/openapi/src/describe.ts",

@@ -1,12 +1,24 @@
+/** The methods of a path. */
+export interface AllowedMethods {
+  readonly methods: ReadonlySet<string>;
+  /** Whether Express answers OPTIONS for the path: false if a route is in a function that is no router of Express. */
+  readonly hasOptions: boolean;
+}
+
 /**
  * Returns the methods that the routes of an Express application accept for a path. Reads the undocumented stacks of Express
  * 4 and 5 and skips entries of an unexpected form; the response is then 404 instead of 405.
  */
-export function allowedMethods(app: unknown, path: string): ReadonlySet<string> {
-  const found = new Set<string>();
+export function allowedMethods(app: unknown, path: string): AllowedMethods {
+  const found: Found = { methods: new Set(), hasOptions: true };
   collect(routerOf(app), path, found, 0);
-  if (found.has("GET")) found.add("HEAD");
+  if (found.methods.has("GET")) found.methods.add("HEAD");
   return found;
+}
+
+interface Found {
+  readonly methods: Set<string>;
+  hasOptions: boolean;
 }
 
 interface Layer {
@@ -18,7 +30,7 @@ interface Layer {
 
 const MAX_NESTING = 20;
 
-function collect(router: unknown, path: string, found: Set<string>, nesting: number): void {
+function collect(router: unknown, path: string, found: Found, nesting: number): void {
   const stack = (router as { stack?: unknown } | null | undefined)?.stack;
   if (!Array.isArray(stack) || nesting > MAX_NESTING) return;
   for (const layer of stack as Layer[]) {
@@ -27,15 +39,23 @@ function collect(router: unknown, path: string, found: Set<string>, nesting: num
     const matched = prefixMatched(layer, path);
     if (matched === undefined) continue;
     if (isNested) collect(layer.handle, path.slice(matched.length) || "/", found, nesting + 1);
-    else addMethods(layer.route?.methods ?? {}, found);
+    else if (addMethods(layer.route?.methods ?? {}, found.methods) && !isRouter(router))
+      found.hasOptions = false;
   }
 }
 
 // Skip handlers for all methods, because they usually run in addition to the handlers that respond: `app.all` registers
 // every method, `route.all` only the entry `_all`, which is not a method.
-function addMethods(methods: Readonly<Record<string, unknown>>, found: Set<string>): void {
-  if (methods["connect"] === true && methods["trace"] === true) return;
-  for (const method of Object.keys(methods)) if (method !== "_all") found.add(method.toUpperCase());
+function addMethods(methods: Readonly<Record<string, unknown>>, found: Set<string>): boolean {
+  if (methods["connect"] === true && methods["trace"] === true) return false;
+  const own = Object.keys(methods).filter((method) => method !== "_all");
+  for (const method of own) found.add(method.toUpperCase());
+  return own.length > 0;
+}
+
+/** Returns whether a value is a router of Express, which answers OPTIONS for its routes. */
+function isRouter(value: unknown): boolean {
+  return typeof (value as { route?: unknown } | null | undefined)?.route === "function";
 }
 
 /**
