@@ -1,10 +1,6 @@
 export { describe } from "./describe.ts";
-export {
-  describes,
-  type RequestExamples,
-  type ResponseDescription,
-  type RouteDescription,
-} from "./description.ts";
+export { describes } from "./describes.ts";
+export type { RequestExamples, ResponseDescription, RouteDescription } from "./description.ts";
 export {
   type DocumentedRoute,
   documentOf,

@@ -81,7 +81,9 @@ export function validatorFor<S extends RequestSchemas>(schemas: S): RequestValid
     );
     const results = parts.map(({ validator }, at) => validator["~standard"].validate(given[at]));
     if (!results.some(isPromise)) return joined(given, results as SchemaResult<unknown>[]);
-    return withDeadline(SCHEMA_MS, () => Promise.all(results)).then((all) => joined(given, all));
+    return withDeadline(SCHEMA_MS, () => Promise.all(results.map(async (each) => each))).then((all) =>
+      joined(given, all),
+    );
   };
 
   function joined(given: readonly unknown[], results: readonly SchemaResult<unknown>[]): Validation<S> {

@@ -100,6 +100,13 @@ describe("route()", () => {
         expect((await ask(`${server.url}/a//`)).status).to.equal(404);
         const { status, headers } = await ask(`${server.url}/a/1`, "DELETE");
         expect([status, headers.get("allow")]).to.deep.equal([405, "GET, HEAD"]);
+        const options = await ask(`${server.url}/a/1`, "OPTIONS");
+        expect([options.status, options.headers.get("allow"), options.body]).to.deep.equal([
+          200,
+          "GET, HEAD",
+          "GET, HEAD",
+        ]);
+        expect((await ask(`${server.url}/b`, "OPTIONS")).status).to.equal(404);
         expect((await ask(`${server.url}/a/%zz`)).status).to.equal(400);
       });
 
