@@ -80,7 +80,8 @@ function reducedPlugins(plugins: Readonly<Record<string, Definition>>, env: Envi
       auth: { keys: { ...plugins["auth"]?.keys, ...reducedAuth(mode ?? "public_key") } },
     },
     defaultPlugins: [
-      ...defaultPlugins,
+      "observability",
+      "metrics",
       ...(mode === undefined ? [] : ["auth"]),
       ...(sources === "" ? [] : ["tenancy"]),
     ],

@@ -60,6 +60,12 @@ describe("the plugin `openapi`", () => {
     expect([status, body.title]).to.deep.equal([404, "Not Found"]);
   });
 
+  it("DOC-1 is not part of the reduced profile", async () => {
+    const env = { SVC_APP_NAME: "small", SVC_PORT: "0" };
+    await using service = await startService({ app: express(), profile: "reduced", config: undefined, env });
+    expect((await request(service.url).get("/openapi.json")).status).to.equal(404);
+  });
+
   it("logs responses that are not as described, outside prod", async () => {
     const responses = { 200: { body: z.object({ n: z.number() }) } };
     for (const [env, lines] of [
