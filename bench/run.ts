@@ -62,6 +62,21 @@ const benches: Readonly<Record<string, Entry>> = {
       "requests per second and p99 of svc, http-proxy-middleware, nginx and haproxy; needs wrk or h2load",
     load: async () => (await import("./gateway-load/bench.ts")).gatewayLoad,
   },
+  "rate-limit": {
+    description:
+      "the cost of a limit, in memory and in Redis, and what it admits around a window; svc has bounds",
+    load: async () => (await import("./rate-limit/bench.ts")).rateLimits,
+  },
+  "load-generator": {
+    description:
+      "requests per second and CPU time of svc, autocannon and wrk; percentiles of a known server; has bounds",
+    load: async () => (await import("./load-generator/bench.ts")).loadGenerator,
+  },
+  openapi: {
+    description:
+      "the cost of a validated body, by hand, with svc and with express-openapi-validator; svc has bounds",
+    load: async () => (await import("./openapi/bench.ts")).openapiBench,
+  },
   budget: {
     description: "fails when a ratio of http grew over its baseline; needs SVC_PERF_BUDGET=1",
     load: async () => (await import("./budget.ts")).budget,

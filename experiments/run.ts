@@ -9,6 +9,7 @@ const experiments: Readonly<Record<string, () => Promise<Experiment>>> = {
   "readiness-herd": async () => (await import("./readiness-herd.ts")).readinessHerd,
   "database-stall": async () => (await import("./database-stall.ts")).databaseStall,
   fuzz: async () => (await import("./fuzz.ts")).fuzz,
+  "described-fuzz": async () => (await import("./described-fuzz.ts")).describedFuzz,
   "log-pressure": async () => (await import("./log-pressure.ts")).logPressure,
   "memory-soak": async () => (await import("./memory-soak.ts")).memorySoak,
   "one-trace": async () => (await import("./one-trace.ts")).oneTrace,
@@ -28,6 +29,7 @@ const experiments: Readonly<Record<string, () => Promise<Experiment>>> = {
   "lease-recovery": async () => (await import("./lease-recovery.ts")).leaseRecovery,
   "job-stop": async () => (await import("./job-stop.ts")).jobStop,
   "rollup-zones": async () => (await import("./rollup-zones.ts")).rollupZones,
+  "rate-limit-replicas": async () => (await import("./rate-limit-replicas.ts")).rateLimitReplicas,
   "rollup-races": async () => (await import("./rollup-races.ts")).rollupRaces,
 };
 

@@ -4,6 +4,7 @@ import { notFoundError, unauthorized } from "@svc/problem";
 import type { TokenIssuer } from "@svc/token-issuer";
 import type { Express, Request, RequestHandler, Response } from "express";
 import { accountPage } from "./pages/account-page.ts";
+import { html, pageDescription } from "./pages/page-description.ts";
 import { seeOther, sendPage } from "./pages/send-page.ts";
 import type { SessionCookies } from "./session-cookies.ts";
 import { isSessionOf, listSessions, touchSession } from "./sessions.ts";
@@ -21,12 +22,23 @@ export interface AccountOptions {
   readonly visitors: RequestHandler;
 }
 
+const toSignIn = "leads to the sign-in page";
+const rotating = "another tab renews the session";
+const unavailable = "the database is not available";
+
 /** Adds the account page and its forms, which end sessions. */
 export function accountRoutes(
   app: Express,
   { db, prepared, issuer, cookies, sessionsKeptDays, visitors }: AccountOptions,
 ): void {
-  app.get("/account", visitors, requireVisitor, async (req: Request, res: Response) => {
+  const account = pageDescription("Shows the account", {
+    200: html,
+    303: toSignIn,
+    307: rotating,
+    409: rotating,
+    503: unavailable,
+  });
+  app.get("/account", account, visitors, requireVisitor, async (req: Request, res: Response) => {
     const { subject, tenant, roles, family } = caller(req);
     await prepared();
     if (family !== undefined) await touchSession(db, family);
@@ -35,19 +47,44 @@ export function accountRoutes(
     sendPage(res, 200, accountPage({ subject, email: user?.email, tenant, roles, sessions, family }));
   });
 
-  app.post("/sign-out", visitors, async (req: Request, res: Response) => {
+  const signOut = pageDescription("Ends the session", {
+    303: toSignIn,
+    307: rotating,
+    409: rotating,
+    503: unavailable,
+  });
+  app.post("/sign-out", signOut, visitors, async (req: Request, res: Response) => {
     const visitor = visitorOf(req);
     if (visitor !== undefined) await issuer.logout(visitor);
     signedOut(res);
   });
 
-  app.post("/sign-out-everywhere", visitors, requireVisitor, async (req: Request, res: Response) => {
-    await issuer.revokeSubject(caller(req).subject);
-    signedOut(res);
+  const everywhere = pageDescription("Ends all sessions of the user", {
+    303: toSignIn,
+    307: rotating,
+    409: rotating,
+    503: unavailable,
   });
+  app.post(
+    "/sign-out-everywhere",
+    everywhere,
+    visitors,
+    requireVisitor,
+    async (req: Request, res: Response) => {
+      await issuer.revokeSubject(caller(req).subject);
+      signedOut(res);
+    },
+  );
 
   app.post(
     "/sessions/:family/sign-out",
+    pageDescription("Ends one session of the user", {
+      303: "leads to the account page, or to the sign-in page",
+      307: rotating,
+      404: "you have no session with this id",
+      409: rotating,
+      503: unavailable,
+    }),
     visitors,
     requireVisitor,
     async (req: Request<{ family: string }>, res: Response) => {

@@ -13,6 +13,7 @@ import { recentActivity } from "./activity.ts";
 import { cursorOf } from "./cursor.ts";
 import { isExpenseId } from "./expense.ts";
 import { findExpense, listExpenses, recordExpense, totals } from "./expense-store.ts";
+import { html, pageDescription } from "./pages/page-description.ts";
 import { startPage } from "./pages/start-page.ts";
 import type { Announce } from "./recorded.ts";
 import { category as categoryOf, expense, expenseQuery, newExpense } from "./validation.ts";
@@ -43,7 +44,7 @@ export function routes(
     return db.withTenant(currentTenant(), work);
   }
 
-  app.get("/", (req, res) => {
+  app.get("/", pageDescription("Shows what the example can do", { 200: html }), (req, res) => {
     const facts = {
       isProduction: env === "prod",
       hasTraces: service.config.plugin.telemetry?.exporter === "memory",

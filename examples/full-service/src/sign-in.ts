@@ -8,6 +8,7 @@ import { type Credentials, credentialsIn, credentialsOf } from "./credentials.ts
 import { demoPassword } from "./demo-users.ts";
 import { leaving } from "./leaving.ts";
 import { seeOther, sendPage } from "./pages/send-page.ts";
+import { html, pageDescription } from "./pages/page-description.ts";
 import { signInPage } from "./pages/sign-in-page.ts";
 import { composed, type Passwords } from "./passwords.ts";
 import { home, localPath } from "./return-to.ts";
@@ -53,7 +54,14 @@ export function signInRoutes(app: Express, options: SignInOptions): void {
     return isRight && !(isProduction && composed(password) === demoPassword) ? user : undefined;
   }
 
-  app.get("/sign-in", visitors, (req: Request, res: Response) => {
+  const signIn = pageDescription("Shows the sign-in page", {
+    200: html,
+    303: "leads a visitor with a session on",
+    307: "another tab renews the session",
+    409: "another tab renews the session",
+    503: "the database is not available",
+  });
+  app.get("/sign-in", signIn, visitors, (req: Request, res: Response) => {
     const query = addressOf(req).searchParams;
     const returnTo = localPath(query.get("return_to")) ?? home;
     if (visitorOf(req) !== undefined) seeOther(res, returnTo);
@@ -61,10 +69,19 @@ export function signInRoutes(app: Express, options: SignInOptions): void {
   });
 
   // The address bar shows this path after a failed sign-in.
-  app.get("/login", (_req, res) => seeOther(res, "/sign-in"));
+  app.get("/login", pageDescription("Leads to the sign-in page", { 303: "leads to it" }), (_req, res) =>
+    seeOther(res, "/sign-in"),
+  );
 
   app.post(
     "/login",
+    pageDescription("Signs a user in", {
+      200: { description: "The tokens of a program", body: { schema: { type: "object" } } },
+      303: "leads a browser on",
+      401: wrong,
+      422: "the e-mail address or the password is missing",
+      503: "the database is not available",
+    }),
     requireContentType("application/json", formType),
     // A page of another site can send a form without a preflight, but not JSON.
     (req, res, next) => (isForm(req) ? ownForms(req, res, next) : next()),

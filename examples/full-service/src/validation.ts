@@ -4,7 +4,7 @@ import { categories } from "./expense.ts";
 import { utcTime } from "./timestamp.ts";
 
 /** PostgreSQL rejects NUL. */
-const KEPT = /^[^\u0000]*$/;
+const KEPT = /^[^\0]*$/;
 
 /** Returns the schema of a text. Every fault has the same message, which describes the valid values. */
 export function text(expects: string, pattern: RegExp = KEPT, most = 500): z.ZodString {
@@ -31,19 +31,22 @@ const TIME = "a time that exists, RFC 3339 with a zone, such as 2026-03-01T12:00
 
 const time = text(TIME)
   .meta({ format: "date-time", example: "2026-03-01T12:00:00Z" })
-  .transform((value, { addIssue }) => {
+  .transform((value, context) => {
     const time = utcTime(value);
-    if (time === undefined) addIssue({ code: "custom", message: `must be ${TIME}` });
+    if (time === undefined) context.addIssue({ code: "custom", message: `must be ${TIME}` });
     return time ?? "";
   });
 
 const CURSOR = "the `next` of an earlier page";
 
-const cursor = text(CURSOR).transform((value, { addIssue }) => {
-  const position = positionOf(value);
-  if (position === undefined) addIssue({ code: "custom", message: `must be ${CURSOR}` });
-  return position;
-});
+// A format of this service, because JSON Schema cannot express which texts are cursors.
+const cursor = text(CURSOR)
+  .meta({ format: "cursor", description: `Must be ${CURSOR}.` })
+  .transform((value, context) => {
+    const position = positionOf(value);
+    if (position === undefined) context.addIssue({ code: "custom", message: `must be ${CURSOR}` });
+    return position;
+  });
 
 /** What a client sends to record an expense. */
 export const newExpense = z

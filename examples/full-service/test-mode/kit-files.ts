@@ -1,6 +1,6 @@
 import type { DemoProvider } from "../src/demo-provider.ts";
 import { demoPassword } from "../src/demo-users.ts";
-import { secretMessage } from "./routes.ts";
+import { secretMessage, testLimit } from "./routes.ts";
 import type { SigningKeys } from "./signing-keys.ts";
 import { dependencies, grantedScopes } from "./switches.ts";
 
@@ -33,8 +33,11 @@ export function probesFor({ authorizationEndpoint }: DemoProvider): object {
     invalid: { request: { path: "/expenses", body: { category: "x" } }, long_member: "note" },
     templated: { request: "/expenses/{random}", template: "/expenses/:id" },
     html: { path: "/", headers: { Accept: "text/html" } },
+    docs: "/docs",
     outbound: "/test/outbound?to={url}",
     gateway: "/test/behind",
+    limited: { request: "/test/limited", limit: testLimit.limit, window_seconds: testLimit.windowSeconds },
+    limit_store: { break: "POST /test/limits/break", restore: "POST /test/limits/restore" },
     slow: "/test/slow",
     streaming: "/test/streaming",
     dependencies: dependencies.map(({ check, critical, fault }) => ({

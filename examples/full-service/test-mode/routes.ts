@@ -2,18 +2,22 @@ import type { Service } from "@svc/express";
 import { createClient } from "@svc/http-client";
 import { requireScopes } from "@svc/jwt-auth";
 import { notFoundError } from "@svc/problem";
+import { memoryStore, rateLimit } from "@svc/rate-limit";
 import { requestedTenant, requireTenant, tenantOf } from "@svc/tenancy";
 import type { Express, Request, Response } from "express";
 import type { SigningKeys } from "./signing-keys.ts";
-import { hookStates, type Switches } from "./switches.ts";
+import { hookStates, switchedLimits, type Switches } from "./switches.ts";
 
 /** The message of the exception of `/test/failing`: it must not reach a client. */
 export const secretMessage = "the password of the vault is 1234";
 
+/** The limit of `/test/limited`, of which a token returns every second. */
+export const testLimit = { limit: 10, windowSeconds: 10 } as const;
+
 /** Adds routes that exist only in the test mode. */
 export function testRoutes(
   app: Express,
-  { config, issuer, telemetry }: Service,
+  { config, issuer, log, telemetry }: Service,
   keys: SigningKeys,
   switches: Switches,
 ): void {
@@ -49,6 +53,13 @@ export function testRoutes(
     res.json({});
   });
 
+  const limited = rateLimit({ ...testLimit, store: switchedLimits(memoryStore(), switches), logger: log });
+  app.get("/test/limited", limited, (_req, res) => void res.json({}));
+
+  app.post("/test/limits/:state", (req, res) => {
+    switches.limitsAreOut = req.params.state === "break";
+    res.json({});
+  });
   app.post("/test/dependencies/:check/:state", (req, res) => {
     const { check, state } = req.params;
     if (state === "break") switches.broken.add(check);

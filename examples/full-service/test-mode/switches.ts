@@ -1,4 +1,5 @@
 import type { ReadinessCheck } from "@svc/context";
+import type { RateLimitStore } from "@svc/rate-limit";
 import type { RefreshHook } from "@svc/token-issuer";
 import type { TokenStore } from "@svc/token-store";
 
@@ -11,10 +12,11 @@ export interface Switches {
   readonly broken: Set<string>;
   hook: (typeof hookStates)[number];
   storeIsOut: boolean;
+  limitsAreOut: boolean;
 }
 
 export function newSwitches(): Switches {
-  return { broken: new Set(), hook: "restore", storeIsOut: false };
+  return { broken: new Set(), hook: "restore", storeIsOut: false, limitsAreOut: false };
 }
 
 /** The dependencies that the test mode can break, one for every way in which a check can fail. */
@@ -55,6 +57,16 @@ export function switchedStore(store: TokenStore, switches: Switches): TokenStore
     revokeFamily: async (fam, ttlSeconds) => reached().revokeFamily(fam, ttlSeconds),
     revokeSubject: async (sub, notBefore, ttlSeconds) => reached().revokeSubject(sub, notBefore, ttlSeconds),
     rotate: async (rotation) => reached().rotate(rotation),
+  };
+}
+
+/** Returns a store of rate limits that can be switched off. */
+export function switchedLimits(store: RateLimitStore, switches: Switches): RateLimitStore {
+  return {
+    take(...given) {
+      if (switches.limitsAreOut) throw new Error("the store of the rate limits is switched off");
+      return store.take(...given);
+    },
   };
 }
 

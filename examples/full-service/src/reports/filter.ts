@@ -24,7 +24,7 @@ export const reportQuery = z
     to: month.optional(),
     by: z.enum(groupings, { error: `must be one of ${groupings.join(", ")}` }).default("category"),
   })
-  .superRefine(({ from, to }, { addIssue }) => {
+  .superRefine(({ from, to }, context) => {
     if (from === undefined || to === undefined) return;
     const count = monthCount(from, to);
     const message =
@@ -33,7 +33,7 @@ export const reportQuery = z
         : count > mostMonths
           ? `must be less than ${mostMonths} months after \`from\``
           : undefined;
-    if (message !== undefined) addIssue({ code: "custom", path: ["to"], message });
+    if (message !== undefined) context.addIssue({ code: "custom", path: ["to"], message });
   });
 
 /** The parameters of a report, validated. */

@@ -11,6 +11,7 @@ import { z } from "zod";
 import { leaving } from "../leaving.ts";
 import { receiptsPage } from "../pages/receipts-page.ts";
 import { reportsPage } from "../pages/reports-page.ts";
+import { html, pageDescription } from "../pages/page-description.ts";
 import { sendPage } from "../pages/send-page.ts";
 import { queryOf } from "../query-string.ts";
 import { longestQuery, searchedText, searchQuery } from "../search/document.ts";
@@ -86,38 +87,70 @@ export function reportRoutes(
     ),
   );
 
-  app.get("/reports", visitors, requireVisitor, requireReader, async (req: Request, res: Response) => {
-    const tenant = tenantOf(req);
-    const { filter, error } = shownMonths(req);
-    const page = await inTenant(tenant, async (tx) => {
-      const report = await monthlyReport(tx, tenant, totals, filter);
-      const together = await figuresOf(tx, tenant, totals, report, "month");
-      const known = await knownMonths(tx, tenant, totals);
-      return reportsPage({ tenant, report, together, known, error });
-    });
-    sendPage(res, error === undefined ? 200 : 422, page);
+  const reports = pageDescription("Shows the figures of months", {
+    200: html,
+    303: "leads to the sign-in page",
+    307: "another tab renews the session",
+    403: `requires the scope ${readScope}`,
+    409: "another tab renews the session",
+    422: "the page, with what is wrong with the months",
+    503: "the database is not available",
   });
+  app.get(
+    "/reports",
+    reports,
+    visitors,
+    requireVisitor,
+    requireReader,
+    async (req: Request, res: Response) => {
+      const tenant = tenantOf(req);
+      const { filter, error } = shownMonths(req);
+      const page = await inTenant(tenant, async (tx) => {
+        const report = await monthlyReport(tx, tenant, totals, filter);
+        const together = await figuresOf(tx, tenant, totals, report, "month");
+        const known = await knownMonths(tx, tenant, totals);
+        return reportsPage({ tenant, report, together, known, error });
+      });
+      sendPage(res, error === undefined ? 200 : 422, page);
+    },
+  );
 
-  app.get("/receipts", visitors, requireVisitor, requireReader, async (req: Request, res: Response) => {
-    const asked = queryOf(req);
-    // An empty field of the form counts as missing. Without a query the page shows only the form.
-    for (const name of ["category", "retry"])
-      if (asked.get(name) === "" || name === "retry") asked.delete(name);
-    if (!asked.has("q")) {
-      sendPage(res, 200, receiptsPage({}));
-      return;
-    }
-    const tenant = tenantOf(req);
-    const typed = { q: asked.get("q") ?? "", category: asked.get("category") ?? undefined };
-    const { data } = searchQuery.safeParse(valuesOf(asked));
-    if (data === undefined) {
-      sendPage(res, 422, receiptsPage({ ...typed, error: wrongSearch(typed.q) }));
-      return;
-    }
-    const query = { ...data, limit: shownHits };
-    const hits = await findDocuments(await search.store(), tenant, query, leaving(res));
-    sendPage(res, 200, receiptsPage({ ...typed, hits }));
+  const receipts = pageDescription("Shows receipts and a search", {
+    200: html,
+    303: "leads to the sign-in page",
+    307: "another tab renews the session",
+    403: `requires the scope ${readScope}`,
+    409: "another tab renews the session",
+    422: "the page, with what is wrong with the search",
+    503: "the database or the search is not available",
   });
+  app.get(
+    "/receipts",
+    receipts,
+    visitors,
+    requireVisitor,
+    requireReader,
+    async (req: Request, res: Response) => {
+      const asked = queryOf(req);
+      // An empty field of the form counts as missing. Without a query the page shows only the form.
+      for (const name of ["category", "retry"])
+        if (asked.get(name) === "" || name === "retry") asked.delete(name);
+      if (!asked.has("q")) {
+        sendPage(res, 200, receiptsPage({}));
+        return;
+      }
+      const tenant = tenantOf(req);
+      const typed = { q: asked.get("q") ?? "", category: asked.get("category") ?? undefined };
+      const { data } = searchQuery.safeParse(valuesOf(asked));
+      if (data === undefined) {
+        sendPage(res, 422, receiptsPage({ ...typed, error: wrongSearch(typed.q) }));
+        return;
+      }
+      const query = { ...data, limit: shownHits };
+      const hits = await findDocuments(await search.store(), tenant, query, leaving(res));
+      sendPage(res, 200, receiptsPage({ ...typed, hits }));
+    },
+  );
 }
 
 function wrongSearch(q: string): string {

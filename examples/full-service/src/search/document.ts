@@ -12,7 +12,7 @@ export const longestQuery = 500;
 const mostMeta = 16;
 
 // PostgreSQL rejects NUL. A text must have a character that is not white space.
-const SOME_TEXT = /^(?=[^]*\S)[^\u0000]*$/;
+const SOME_TEXT = /^(?=[^]*\S)[^\0]*$/;
 
 function textOf(most: number): z.ZodString {
   return text(`a string of 1 to ${most} characters, without NUL`, SOME_TEXT, most);
@@ -28,15 +28,21 @@ const metaName = text(
   /^[a-z][a-z0-9_]{0,39}$/,
 );
 
-const meta = z.record(metaName, metaValue).superRefine((members, { addIssue }) => {
+const meta = z.record(metaName, metaValue).superRefine((members, context) => {
   if (Object.keys(members).length > mostMeta)
-    addIssue({ code: "custom", message: `must have at most ${mostMeta} members` });
+    context.addIssue({ code: "custom", message: `must have at most ${mostMeta} members` });
   const { category: given } = members;
   if (given !== undefined && !category.safeParse(given).success)
-    addIssue({
+    context.addIssue({
       code: "custom",
       message: `must have a category that is one of ${category.options.join(", ")}`,
     });
+});
+
+// What the document cannot derive from the checks.
+const describedMeta = meta.meta({
+  maxProperties: mostMeta,
+  properties: { category: { type: "string", enum: category.options } },
 });
 
 /** The document that a client sends: the text of a receipt, or any other text. */
@@ -50,7 +56,7 @@ export const newDocument = z
     text: textOf(mostCharacters).refine((value) => piecesOf(value).length <= mostPieces, {
       error: `must have at most ${mostPieces} paragraphs`,
     }),
-    meta: meta.default({}),
+    meta: describedMeta.default({}),
   })
   .meta({ id: "NewDocument" });
 
