@@ -2,6 +2,7 @@ import { calls } from "./calls.ts";
 import { data } from "./data.ts";
 import { edge } from "./edge.ts";
 import { identity } from "./identity.ts";
+import { load } from "./load.ts";
 import type { Mutants } from "./mutant.ts";
 import { sessions } from "./sessions.ts";
 import { setup } from "./setup.ts";
@@ -18,4 +19,5 @@ export const mutants: Mutants = {
   ...calls,
   ...work,
   ...data,
+  ...load,
 };
