@@ -33,6 +33,8 @@ export function pathPattern(path: string): PathPattern {
   const fixed = segments.map((segment) => (segment.startsWith(":") ? undefined : segment.toLowerCase()));
 
   function match(given: string): Record<string, string> | undefined {
+    // Most requests for a path without parameters write it as the route does.
+    if (given === path && names.length === 0) return {};
     const params: Record<string, string> = {};
     let at = 0;
     for (const [index, segment] of fixed.entries()) {

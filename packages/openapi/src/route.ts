@@ -57,6 +57,7 @@ export function route<
   const method = description.method.toUpperCase();
   const schemas = request ?? ({} as S);
   const validateRequest = validatorFor(schemas);
+  const hasParams = pattern.names.length > 0;
   const readsQuery = schemas.query !== undefined;
   // Node makes the headers of a request when they are first read.
   const readsHeaders = schemas.headers !== undefined;
@@ -90,14 +91,17 @@ export function route<
   };
   const last = handlers.length - 1;
 
-  function run(req: RoutedRequest, res: ServerResponse, next: Next): void {
+  function run(req: RoutedRequest, params: Record<string, string>, res: ServerResponse, next: Next): void {
     const { params: outer, route: outerRoute } = req;
+    if (hasParams) req.params = { ...outer, ...params };
+    req.route = entry;
     const done: Next = (error) => {
-      req.params = outer ?? {};
+      if (hasParams) req.params = outer ?? {};
       // Keep the route of a failed request, whose template the access log and the metrics report.
       if (error === undefined) req.route = outerRoute;
       next(error === "route" || error === "router" ? undefined : error);
     };
+    if (last === 0) return respond(req, res, done);
     const step = (at: number): void => {
       const handle = handlers[at] as Middleware;
       try {
@@ -124,11 +128,7 @@ export function route<
       return next(badRequest("the path contains an invalid percent encoding", { cause }));
     }
     if (params === undefined) return next();
-    const own = req as RoutedRequest;
-    const outer = own.params;
-    own.params = outer === undefined ? params : { ...outer, ...params };
-    own.route = entry;
-    run(own, res, next);
+    run(req as RoutedRequest, params, res, next);
   }
 
   const layer = {

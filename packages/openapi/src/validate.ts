@@ -76,14 +76,20 @@ export function validatorFor<S extends RequestSchemas>(schemas: S): RequestValid
   });
 
   return (values) => {
-    const given = parts.map(({ part, read }) =>
-      read === undefined ? values[part] : read((values[part] ?? {}) as TextValues),
-    );
-    const results = parts.map(({ validator }, at) => validator["~standard"].validate(given[at]));
-    if (!results.some(isPromise)) return joined(given, results as SchemaResult<unknown>[]);
-    return withDeadline(SCHEMA_MS, () => Promise.all(results.map(async (each) => each))).then((all) =>
-      joined(given, all),
-    );
+    const given: unknown[] = [];
+    const results: (SchemaResult<unknown> | Promise<SchemaResult<unknown>>)[] = [];
+    let isAsync = false;
+    // One loop, because this runs for every request: map() and some() cost a tenth of the validation of a body.
+    for (const { part, validator, read } of parts) {
+      const value = read === undefined ? values[part] : read((values[part] ?? {}) as TextValues);
+      const result = validator["~standard"].validate(value);
+      isAsync ||= isPromise(result);
+      given.push(value);
+      results.push(result);
+    }
+    if (!isAsync) return joined(given, results as SchemaResult<unknown>[]);
+    const all = (): Promise<SchemaResult<unknown>[]> => Promise.all(results.map(async (each) => each));
+    return withDeadline(SCHEMA_MS, all).then((done) => joined(given, done));
   };
 
   function joined(given: readonly unknown[], results: readonly SchemaResult<unknown>[]): Validation<S> {
@@ -94,7 +100,8 @@ export function validatorFor<S extends RequestSchemas>(schemas: S): RequestValid
       body: undefined,
     };
     let issues: ValidationIssue[] | undefined;
-    for (const [at, { part, place }] of parts.entries()) {
+    for (let at = 0; at < parts.length; at++) {
+      const { part, place } = parts[at] as Part;
       const result = results[at] as SchemaResult<unknown>;
       if (result.issues === undefined) value[part] = result.value;
       else issues = [...(issues ?? []), ...issuesOf(place, given[at], result.issues)];
