@@ -32,3 +32,15 @@ export function pathOfTarget(target: string): string {
   }
   return start === end ? "/" : target.slice(start, end);
 }
+
+/** Scheme, host and port, in the only form of which Express surely reads the same path. */
+const ORIGIN = /^https?:\/\/[\w.~:[\]%-]+(?=[/?#]|$)/i;
+
+/**
+ * Returns the path in a request target, for comparison with the paths of routes. Of absolute URLs, only those with http or
+ * https and a plain host have one; any other target is returned whole, so that it matches no route. Express reads a different
+ * path in them, and a guard in front of a route would not see the request.
+ */
+export function routedPathOf(target: string): string {
+  return target.charCodeAt(0) === SLASH || ORIGIN.test(target) ? pathOfTarget(target) : target;
+}

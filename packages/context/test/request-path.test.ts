@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { pathOf, pathOfTarget } from "@svc/context";
+import { pathOf, routedPathOf, pathOfTarget } from "@svc/context";
 import { expect } from "chai";
 
 describe("the path of a request", () => {
@@ -27,5 +27,24 @@ describe("the path of a request", () => {
     const mounted = { url: "/7?page=2", originalUrl: "/orders/7?page=2" } as unknown as IncomingMessage;
     expect(pathOf(mounted)).to.equal("/orders/7");
     expect(pathOf({ url: "/7" } as IncomingMessage)).to.equal("/7");
+  });
+
+  it("is compared with routes only in targets of which Express reads the same path", () => {
+    for (const target of [
+      "/admin?a=1",
+      "http://host/admin",
+      "HTTPS://host:8000/admin#x",
+      "http://[::1]:80/admin",
+    ])
+      expect(routedPathOf(target), target).to.equal("/admin");
+    for (const target of [
+      "javascript://x/admin",
+      "http://x;y/admin",
+      "http://a@b/admin",
+      "//x/admin",
+      "*",
+      "",
+    ])
+      expect(routedPathOf(target), target).to.not.equal("/admin");
   });
 });

@@ -1,4 +1,4 @@
-import { type Middleware, pathOfTarget, setRouteTemplate } from "@svc/context";
+import { type Middleware, routedPathOf, setRouteTemplate } from "@svc/context";
 import type { FrameworkRoute } from "@svc/plugin";
 import { methodNotAllowed, sendProblem } from "@svc/problem";
 import { claimOn, type RoutedApp } from "./claimed-paths.ts";
@@ -48,7 +48,7 @@ interface Answer {
 
 function dispatcher(routes: ReadonlyMap<string, Answer>): Middleware {
   return function dispatchFrameworkRoute(req, res, next) {
-    const path = pathOfTarget(req.url ?? "");
+    const path = routedPathOf(req.url ?? "");
     const answer = routes.get(path);
     if (answer === undefined) {
       next();
