@@ -54,10 +54,8 @@ export function createComponents(): Components {
       );
       names.set(`#/$defs/${definition}`, name);
     }
-    const { id } = root;
-    if (typeof id !== "string" && !refersToItself(root)) return withReferences(root, names);
-    const wanted = typeof id === "string" ? id : hint;
-    const name = named(wanted, direction, (own) => withReferences(root, new Map(names).set("#", own)));
+    if (!refersToItself(root)) return withReferences(root, names);
+    const name = named(hint, direction, (own) => withReferences(root, new Map(names).set("#", own)));
     return { $ref: PREFIX + name };
   }
 
@@ -98,7 +96,6 @@ function withReferences(schema: JsonSchema, names: ReadonlyMap<string, string>):
     return Object.fromEntries(
       Object.entries(value)
         .filter(([member]) => depth === 0 || member !== "$schema")
-        .filter(([member, each]) => !(member === "id" && typeof each === "string"))
         .map(([member, each]) => [member, member === "$ref" ? reference(each) : copy(each, depth + 1)]),
     );
   }

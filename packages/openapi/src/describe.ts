@@ -31,6 +31,8 @@ export function documentFor(
   more: readonly DocumentedRoute[],
 ): OpenApiDocument {
   const listed: DocumentedRoute[] = [];
+  // Handlers for all methods are usually middleware, so a route of one method counts before them.
+  const ofAnyMethod: DocumentedRoute[] = [];
   const unlisted: string[] = [];
   for (const { method, path, guards, handlers } of routes) {
     if (method === "HEAD" || method === "OPTIONS") continue;
@@ -39,11 +41,12 @@ export function documentFor(
     const templates = LISTED.has(methods[0] ?? "") ? templatesOf(path) : undefined;
     if (templates === undefined) unlisted.push(`${method} ${path}`);
     for (const template of templates ?? []) {
-      for (const each of methods) listed.push({ method: each, template, guards, description });
+      for (const each of methods)
+        (method === "*" ? ofAnyMethod : listed).push({ method: each, template, guards, description });
     }
   }
   // The application's own routes come first: they answer.
-  return documentOf([...listed, ...more], {
+  return documentOf([...listed, ...ofAnyMethod, ...more], {
     ...options,
     unlisted: [...unlisted, ...(options.unlisted ?? [])],
   });

@@ -179,9 +179,9 @@ function parametersOf(
   components: Components,
 ): object[] {
   const { request = {}, examples = {} } = description;
-  const inPath = [...template.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? "");
+  const inPath = new Set([...template.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? ""));
   const params = request.params === undefined ? {} : propertiesOf(components.members(request.params));
-  const path = inPath.map((name) =>
+  const path = [...inPath].map((name) =>
     parameter("path", name, params[name] ?? { type: "string" }, true, examples.params?.[name]),
   );
   const named = (["query", "headers"] as const).flatMap((part) => {

@@ -8,12 +8,22 @@ export type Place = "path" | "query" | "header" | "body";
 /** The most issues that one response reports. */
 export const MAX_ISSUES = 50;
 
+/** The longest message, in characters. */
+const MAX_MESSAGE = 512;
+
 /**
  * Converts the issues of a schema into those of a problem document. The type is `missing` for a value that is absent,
  * `unknown` for a member that the schema does not have, and else what the library calls the fault. Secret values are left
  * out.
+ *
+ * @param hasValues whether messages of the library repeat values, of which an object may contain a secret
  */
-export function issuesOf(place: Place, given: unknown, found: readonly SchemaIssue[]): ValidationIssue[] {
+export function issuesOf(
+  place: Place,
+  given: unknown,
+  found: readonly SchemaIssue[],
+  hasValues = false,
+): ValidationIssue[] {
   const issues: ValidationIssue[] = [];
   for (const issue of found) {
     if (issues.length >= MAX_ISSUES) break;
@@ -30,8 +40,7 @@ export function issuesOf(place: Place, given: unknown, found: readonly SchemaIss
     issues.push({
       type: input === undefined ? "missing" : typeOf(issue),
       loc: [place, ...path],
-      // Some libraries repeat the value in the message.
-      msg: isSecret ? "is invalid" : issue.message,
+      msg: isSecret || (hasValues && isObject(input)) ? "is invalid" : issue.message.slice(0, MAX_MESSAGE),
       ...(isSecret || !isPlain(input) ? {} : { input }),
     });
   }
@@ -39,7 +48,8 @@ export function issuesOf(place: Place, given: unknown, found: readonly SchemaIss
 }
 
 function pathOf({ path = [] }: SchemaIssue): readonly (string | number)[] {
-  return path.map((part) => {
+  // A path may be a subclass of Array, whose map() returns something else.
+  return Array.from(path, (part) => {
     const key = typeof part === "object" ? part.key : part;
     return typeof key === "number" ? key : String(key);
   });
@@ -62,5 +72,9 @@ function valueAt(given: unknown, path: readonly (string | number)[]): unknown {
 
 /** Returns whether a response may repeat a value: an object or a list may contain a secret. */
 function isPlain(input: unknown): boolean {
-  return input !== undefined && (typeof input !== "object" || input === null);
+  return input !== undefined && !isObject(input);
+}
+
+function isObject(input: unknown): boolean {
+  return typeof input === "object" && input !== null;
 }

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type Middleware, pathOfTarget } from "@svc/context";
+import { type Middleware, routedPathOf } from "@svc/context";
 import { type Route, routesOf } from "@svc/route-template";
 import { documentFor } from "./describe.ts";
 import type { DocumentOptions, OpenApiDocument } from "./document.ts";
@@ -35,6 +35,7 @@ interface Made {
 
 interface ExpressRequest extends IncomingMessage {
   readonly app?: unknown;
+  readonly baseUrl?: string;
 }
 
 /**
@@ -92,10 +93,14 @@ export function openapi(given?: OpenApiOptions): OpenApi {
   const sendPage = whole((req, res) => {
     const state = current(req);
     const { document } = state;
-    state.page ??= Buffer.from(docsPage({ document, documentPath: DOCUMENT_PATH, assetPath: docsPath }));
+    const { baseUrl = "" } = req;
+    const pageAt = (base: string): Buffer =>
+      Buffer.from(docsPage({ document, documentPath: base + DOCUMENT_PATH, assetPath: base + docsPath }));
+    // Below a mount, the client chooses the base, so only the page without one is kept.
+    const page = baseUrl === "" ? (state.page ??= pageAt("")) : pageAt(baseUrl);
     res.setHeader("Cache-Control", "no-cache");
     res.setHeader("Content-Security-Policy", PAGE_POLICY);
-    send(req, res, "text/html; charset=utf-8", state.page);
+    send(req, res, "text/html; charset=utf-8", page);
   });
 
   const assets = Object.entries(docsAssets).map(([name, { type, body }]) => {
@@ -126,7 +131,7 @@ export function openapi(given?: OpenApiOptions): OpenApi {
     next: (error?: unknown) => void,
   ): void {
     const isRead = req.method === "GET" || req.method === "HEAD";
-    const handler = isRead ? byPath.get(pathOfTarget(req.url ?? "")) : undefined;
+    const handler = isRead ? byPath.get(routedPathOf(req.url ?? "")) : undefined;
     if (handler !== undefined) return handler(req, res, next);
     if (checker !== undefined) useChecker(req, checker);
     next();

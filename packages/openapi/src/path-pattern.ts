@@ -43,11 +43,14 @@ export function pathPattern(path: string): PathPattern {
       const end = slash === -1 ? given.length : slash;
       if (end === at + 1) return undefined;
       const text = given.slice(at + 1, end);
-      if (segment === undefined) params[segments[index]?.slice(1) ?? ""] = decodeURIComponent(text);
+      if (segment === undefined) params[segments[index]?.slice(1) ?? ""] = text;
       else if (segment !== text && segment !== text.toLowerCase()) return undefined;
       at = end;
     }
-    return at === given.length || (at === given.length - 1 && given[at] === "/") ? params : undefined;
+    if (at < given.length && !(at === given.length - 1 && given[at] === "/")) return undefined;
+    // Only now, because a path of another route may contain what cannot be decoded.
+    for (const name of names) params[name] = decodeURIComponent(params[name] ?? "");
+    return params;
   }
 
   return { template: path.replaceAll(/:(\w+)/g, "{$1}"), names, match };

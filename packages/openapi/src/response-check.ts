@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { isSecretName, type Logger, onResponseEnd } from "@svc/context";
+import { safeLogger } from "@svc/resilience";
 import type { RouteDescription } from "./description.ts";
-import { type SchemaResult, validatorOf } from "./schema.ts";
+import { hasPlainMessages, type SchemaResult, validatorOf } from "./schema.ts";
 
 const CHECKER: unique symbol = Symbol.for("@svc/openapi/check") as never;
 
@@ -10,7 +11,7 @@ interface CheckedRequest extends IncomingMessage {
 }
 
 interface JsonResponse extends ServerResponse {
-  json?: (body: unknown) => unknown;
+  json?: (...args: unknown[]) => unknown;
 }
 
 /** Reports responses that differ from the description of their route. */
@@ -20,18 +21,23 @@ export interface ResponseChecker {
 }
 
 /** The most faults that are remembered; a service has fewer routes and kinds. */
-const MAX_REPORTED = 10_000;
+const MAX_REPORTED = 1000;
+const MAX_TEXT = 300;
 
 /** Creates a checker that logs each fault of a route once, at WARN. */
 export function createResponseChecker(logger: Logger): ResponseChecker {
+  const safe = safeLogger(logger);
   const reported = new Set<string>();
   return {
     report({ method, path }, kind) {
       const template = path.replaceAll(/:(\w+)/g, "{$1}");
-      const text = `an answer of ${method.toUpperCase()} ${template} is not as described: ${kind}`;
+      const text = `an answer of ${method.toUpperCase()} ${template} is not as described: ${kind}`.slice(
+        0,
+        MAX_TEXT,
+      );
       if (reported.has(text) || reported.size >= MAX_REPORTED) return;
       reported.add(text);
-      logger.warn({}, text);
+      safe?.warn({}, text);
     },
   };
 }
@@ -57,16 +63,20 @@ export function checkResponse(
   const response = res as JsonResponse;
   const { json } = response;
   if (json === undefined) return;
-  response.json = (body) => {
-    checkBody(body, res.statusCode, description, checker);
+  response.json = (...args) => {
     response.json = json;
-    return json.call(res, body);
+    // Express 4 also accepts a status beside the body.
+    if (args.length === 1) checkBody(args[0], res.statusCode, description, checker);
+    return json.apply(res, args);
   };
 }
 
+/** The statuses that Express, guards, parsers and limits answer with, wherever they are. */
+const IMPLIED: ReadonlySet<number> = new Set([304, 400, 401, 403, 413, 415, 422, 429]);
+
 /** Returns whether a handler may answer with a status. Express answers 304 itself, and any handler can fail. */
-function isDescribed({ responses = {} }: RouteDescription, status: number): boolean {
-  return status >= 500 || status === 304 || Object.hasOwn(responses, status);
+function isDescribed({ responses }: RouteDescription, status: number): boolean {
+  return responses === undefined || IMPLIED.has(status) || status >= 500 || Object.hasOwn(responses, status);
 }
 
 function checkBody(
@@ -79,6 +89,7 @@ function checkBody(
   const schema = typeof described === "object" ? described.body : undefined;
   const validator = schema && validatorOf(schema);
   if (validator === undefined) return;
+  const isPlain = hasPlainMessages(validator);
   try {
     // The client receives the JSON text, in which a date is a string.
     const sent: unknown = JSON.parse(JSON.stringify(body) ?? "null");
@@ -91,8 +102,8 @@ function checkBody(
 
   function report({ issues }: SchemaResult<unknown>): void {
     for (const { path = [], message } of issues?.slice(0, 10) ?? []) {
-      const place = path.map((part) => (typeof part === "object" ? part.key : part)).map(withoutIndex);
-      const fault = place.some(isSecretName) ? "is invalid" : message;
+      const place = Array.from(path, (part) => withoutIndex(typeof part === "object" ? part.key : part));
+      const fault = place.some(isSecretName) || !isPlain ? "is invalid" : message;
       checker.report(description, `${status} body /${place.join("/")} ${fault}`);
     }
   }

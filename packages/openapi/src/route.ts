@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type Middleware, pathOfTarget } from "@svc/context";
+import { type Middleware, routedPathOf } from "@svc/context";
 import { badRequest, internalError, unprocessable } from "@svc/problem";
 import { checkDescription } from "./check-description.ts";
 import { describeHandler, type RouteDescription } from "./description.ts";
@@ -98,8 +98,8 @@ export function route<
     const done: Next = (error) => {
       if (hasParams) req.params = outer ?? {};
       // Keep the route of a failed request, whose template the access log and the metrics report.
-      if (error === undefined) req.route = outerRoute;
-      next(error === "route" || error === "router" ? undefined : error);
+      if (!error || error === "route" || error === "router") req.route = outerRoute;
+      next(error === "route" ? undefined : error);
     };
     if (last === 0) return respond(req, res, done);
     const step = (at: number): void => {
@@ -108,7 +108,7 @@ export function route<
         const result: unknown = handle(
           req,
           res,
-          at === last ? done : (error) => (error === undefined ? step(at + 1) : done(error)),
+          at === last ? done : (error) => (error ? done(error) : step(at + 1)),
         );
         // Middleware of Express 5 may be asynchronous; Express 4 would ignore its rejection.
         if (isThenable(result)) result.then(undefined, (error: unknown) => done(error ?? internalError()));
@@ -123,7 +123,7 @@ export function route<
     if (req.method !== method && !(req.method === "HEAD" && method === "GET")) return next();
     let params: Record<string, string> | undefined;
     try {
-      params = pattern.match(pathOfTarget(req.url ?? ""));
+      params = pattern.match(routedPathOf(req.url ?? ""));
     } catch (cause) {
       return next(badRequest("the path contains an invalid percent encoding", { cause }));
     }

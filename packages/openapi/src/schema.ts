@@ -53,6 +53,11 @@ export function validatorOf(schema: Schema): StandardSchema | undefined {
   return "~standard" in schema ? schema : schema.validator;
 }
 
+/** Returns whether the messages of a schema contain no values: those of valibot and ArkType do. */
+export function hasPlainMessages(validator: StandardSchema): boolean {
+  return validator["~standard"].vendor === "zod";
+}
+
 /** Returns the JSON Schema of a schema; `{}`, which allows everything, if its library writes none. */
 export function jsonSchemaOf(schema: Schema, direction: Direction): JsonSchema {
   if (!("~standard" in schema)) return schema.schema;

@@ -1,7 +1,14 @@
 import type { ValidationIssue } from "@svc/problem";
 import { withDeadline } from "@svc/resilience";
 import { issuesOf, MAX_ISSUES, type Place } from "./issues.ts";
-import { type Schema, type SchemaResult, type StandardSchema, validatorOf, type ValueOf } from "./schema.ts";
+import {
+  hasPlainMessages,
+  type Schema,
+  type SchemaResult,
+  type StandardSchema,
+  validatorOf,
+  type ValueOf,
+} from "./schema.ts";
 import { textReader, type TextReader, type TextValues } from "./text-values.ts";
 
 /** The schemas of a request. A part without a schema is not validated. */
@@ -83,7 +90,11 @@ export function validatorFor<S extends RequestSchemas>(schemas: S): RequestValid
     for (const { part, validator, read } of parts) {
       const value = read === undefined ? values[part] : read((values[part] ?? {}) as TextValues);
       const result = validator["~standard"].validate(value);
-      isAsync ||= isPromise(result);
+      if (isPromise(result)) {
+        isAsync = true;
+        // Another schema may throw before this one is awaited.
+        result.catch(() => undefined);
+      }
       given.push(value);
       results.push(result);
     }
@@ -101,10 +112,14 @@ export function validatorFor<S extends RequestSchemas>(schemas: S): RequestValid
     };
     let issues: ValidationIssue[] | undefined;
     for (let at = 0; at < parts.length; at++) {
-      const { part, place } = parts[at] as Part;
+      const { part, place, validator } = parts[at] as Part;
       const result = results[at] as SchemaResult<unknown>;
       if (result.issues === undefined) value[part] = result.value;
-      else issues = [...(issues ?? []), ...issuesOf(place, given[at], result.issues)];
+      else
+        issues = [
+          ...(issues ?? []),
+          ...issuesOf(place, given[at], result.issues, !hasPlainMessages(validator)),
+        ];
     }
     return issues === undefined ? { value: value as Valid<S> } : { issues: issues.slice(0, MAX_ISSUES) };
   }

@@ -143,6 +143,40 @@ describe("openapi()", () => {
         ]);
       });
 
+      it("compares no status without descriptions, and changes no response, even if the logger throws", async () => {
+        const broken = (): never => {
+          throw new Error("no disk");
+        };
+        const logger = { debug: broken, info: broken, warn: broken, error: broken, fatal: broken };
+        const responses = { 200: { body: z.object({ n: z.number() }) } };
+        await using server = await serve(express, (app) => {
+          app.use(openapi({ logger }));
+          app.use(route({ method: "GET", path: "/any" }, (_valid, _req, res) => res.status(202).json({})));
+          app.use(
+            route({ method: "GET", path: "/wrong", responses }, (_valid, _req, res) => res.json({ n: "1" })),
+          );
+        });
+        expect((await ask(`${server.url}/any`)).status).to.equal(202);
+        expect((await ask(`${server.url}/wrong`)).body).to.deep.equal({ n: "1" });
+      });
+
+      it("DOC-3 serves a page with the right links below a mount", async () => {
+        await using server = await serve(express, (app) => {
+          app.use("/sub", express.Router().use(openapi()));
+        });
+        const { body } = await ask(`${server.url}/sub/docs`);
+        expect(body).to.contain("/sub/docs/docs.js").and.to.contain("/sub/openapi.json");
+        expect((await ask(`${server.url}/sub/docs/docs.js`)).status).to.equal(200);
+      });
+
+      it("lists a route of one method with its description beside middleware for all methods", () => {
+        const app = express();
+        app.all("/x", (_req, _res, next) => next());
+        app.get("/x", describes({ summary: "Shows" }), (_req, res) => void res.json({}));
+        const document = describeApp(app, { info });
+        expect(operation(document, "/x", "get").summary).to.equal("Shows");
+      });
+
       it("does not compare responses when checkResponses is false", async () => {
         const logger = collectingLogger();
         await using server = await serve(express, (app) => {

@@ -2,7 +2,7 @@ import { describeGuard, type Middleware } from "@svc/context";
 import { route } from "@svc/openapi";
 import { notFound, ProblemError } from "@svc/problem";
 import { routesOf, routeTemplateOf } from "@svc/route-template";
-import { listen } from "@svc/test-support";
+import { listen, rawRequest } from "@svc/test-support";
 import { expect } from "chai";
 import { type } from "arktype";
 import * as v from "valibot";
@@ -165,6 +165,48 @@ describe("route()", () => {
         expect(await status("?n=13")).to.equal(409);
         expect(await status("?n=12")).to.equal(200);
         expect(steps).to.deep.equal(["guard", "guard", "slow", "guard", "slow", "guard", "slow"]);
+      });
+
+      it("is not reached past a guard by a target that Express reads differently", async () => {
+        const described = route({ method: "GET", path: "/admin/secret" }, (_valid, _req, res) =>
+          res.json({}),
+        );
+        await using server = await serve(express, (app) => {
+          app.use("/admin", (_req, _res, next) => next(new ProblemError(403)));
+          app.use(described);
+        });
+        for (const target of [
+          "/admin/secret",
+          "http://x/admin/secret",
+          "javascript://x/admin/secret",
+          "http://x;y/admin/secret",
+        ]) {
+          const request = `GET ${target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`;
+          const { status } = await rawRequest(server.port, request);
+          expect(status, target).to.be.oneOf([403, 404]);
+        }
+      });
+
+      it("goes on after next(null), and leaves the router after next('router')", async () => {
+        const proceed = ((_req: unknown, _res: unknown, next: (error: unknown) => void) =>
+          next(null)) as Middleware;
+        const leave: Middleware = (_req, _res, next) => next("router");
+        const router = express.Router();
+        router.use(
+          route({ method: "GET", path: "/null", before: proceed }, (_valid, _req, res) =>
+            res.json({ ok: true }),
+          ),
+        );
+        router.use(
+          route({ method: "GET", path: "/left", before: leave }, (_valid, _req, res) => res.json({})),
+        );
+        router.get("/left", (_req, res) => void res.json({ inside: true }));
+        await using server = await serve(express, (app) => {
+          app.use(router);
+          app.get("/left", (_req, res) => void res.json({ outside: true }));
+        });
+        expect((await ask(`${server.url}/null`)).body).to.deep.equal({ ok: true });
+        expect((await ask(`${server.url}/left`)).body).to.deep.equal({ outside: true });
       });
 
       it("restores what it set when the handler passes the request on", async () => {

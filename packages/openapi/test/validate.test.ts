@@ -1,5 +1,7 @@
 import { validate } from "@svc/openapi";
+import { type } from "arktype";
 import { expect } from "chai";
+import * as v from "valibot";
 import { z } from "zod";
 
 describe("validate()", () => {
@@ -93,6 +95,29 @@ describe("validate()", () => {
       ["body.nested", undefined],
     ]);
     expect(issues[0]?.msg).to.equal("is invalid");
+  });
+
+  it("ERR-16 ERR-17 reads places of ArkType, cuts messages, and hides objects in messages that repeat values", async () => {
+    const root = await validate({ body: type("string") }, { body: 5 });
+    expect(root.issues?.[0]?.loc).to.deep.equal(["body"]);
+    const narrowed = type({ user: "string" }).narrow((_value, context) => context.mustBe("someone else"));
+    const hidden = await validate({ body: narrowed }, { body: { user: "hunter2" } });
+    expect(JSON.stringify(hidden.issues)).to.not.contain("hunter2");
+    const mail = v.pipe(v.string(), v.email());
+    const long = await validate({ body: v.object({ mail }) }, { body: { mail: "x".repeat(10_000) } });
+    expect(long.issues?.[0]?.msg).to.have.length(512);
+  });
+
+  it("rejects, and leaves no rejection behind, when one schema rejects and another throws", async () => {
+    const schema = (validate: () => never | Promise<never>) => ({
+      "~standard": { version: 1 as const, vendor: "test", validate },
+    });
+    const query = schema(() => Promise.reject(new Error("late")));
+    const body = schema(() => {
+      throw new Error("at once");
+    });
+    expect(() => validate({ query, body }, {})).to.throw("at once");
+    await new Promise((resolve) => setImmediate(resolve));
   });
 
   it("reports a body that is missing, and nested places", async () => {
