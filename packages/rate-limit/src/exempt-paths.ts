@@ -4,8 +4,11 @@ const FRAMEWORK_PATHS = ["/health", "/ready", "/info", "/metrics", "/openapi.jso
 /** Returns a function that returns whether a path is one of the paths, or is below it in whole segments. */
 export function exemptPaths(more: readonly string[]): (path: string) => boolean {
   const all = [...FRAMEWORK_PATHS, ...more];
-  return (path) => all.some((each) => isWithin(path, each));
+  return (path) => all.some((each) => isWithin(path, each)) && !AMBIGUOUS.test(path);
 }
+
+/** What a proxy or a handler may resolve to another path. */
+const AMBIGUOUS = /\/\/|\\|%2e|%2f|%5c|\/\.{1,2}(?:\/|$)/i;
 
 const SLASH = 0x2f;
 

@@ -40,6 +40,7 @@ export function limitsAhead<L>(
 ): readonly L[] {
   const { app, baseUrl = "", url = "/" } = req as RoutedRequest;
   const found: L[] = [];
+  const withPath = new Set<L>();
   // Within a mounted application `baseUrl` begins with the path of the mount, which its own layers do not match.
   if (app === undefined || app.parent !== undefined) return found;
   const method = (req.method ?? "GET").toLowerCase();
@@ -63,7 +64,12 @@ export function limitsAhead<L>(
     const matched = prefixMatched(layer, path);
     if (matched === undefined) return false;
     if (limit !== undefined) found.push(limit);
-    return nesting < MAX_NESTING && collect(inner, path.slice(matched.length) || "/", nesting + 1);
+    if (limit !== undefined && matched !== "") withPath.add(limit);
+    const before = found.length;
+    if (nesting < MAX_NESTING && collect(inner, path.slice(matched.length) || "/", nesting + 1)) return true;
+    // In a router that has no route for the request, only a limit at a path replaces the service's limit.
+    found.push(...found.splice(before).filter((each) => withPath.has(each)));
+    return false;
   }
 
   function collectRoute(layer: LayerShape, route: RouteShape, path: string): boolean {

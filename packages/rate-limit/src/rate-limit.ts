@@ -110,9 +110,9 @@ export function rateLimit(options?: RateLimitOptions): RateLimit {
     };
     const own = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
     const made = limitOf(routeLimitOptions.resolve({ ...inherited, ...own }), given);
+    // Paths are exempt from the service's limit only: a route with a limit of its own is limited.
     const middleware = describe(made, function routeLimitMiddleware(req, res, next) {
-      if (isExempt(pathOf(req))) next();
-      else charge(store, made, req, res, next);
+      charge(store, made, req, res, next);
     });
     routes.set(middleware, made);
     hasRoutes = true;

@@ -1,6 +1,6 @@
 import { memoryStore, rateLimit, type RateLimitStore } from "@svc/rate-limit";
 import { ConfigurationError } from "@svc/options";
-import { expressMajors } from "@svc/test-support";
+import { expressMajors, rawRequest } from "@svc/test-support";
 import { expect } from "chai";
 import { Router, json } from "express";
 import type { RequestHandler } from "express";
@@ -25,6 +25,39 @@ for (const [name, express] of Object.entries(expressMajors)) {
       await ask(app, "/login");
       await ask(app, "/other");
       expect(store.scopes()).to.deep.equal(["default", "default"]);
+    });
+
+    it("keeps the service's limit for paths of which a router with a limit has no route", async () => {
+      const store = recording();
+      const limit = rateLimit({ limit: 50, store });
+      const bulk = limit.route({ limit: 1000, scope: "bulk" }) as unknown as RequestHandler;
+      await using app = await limitedApp((each) => {
+        each.use(limit as never);
+        each.use(Router().get("/bulk", (_req, res) => void res.json({})));
+        const limited = Router();
+        limited.use(bulk);
+        limited.get("/large", (_req, res) => void res.json({}));
+        each.use(limited);
+        each.get("/expensive", (_req, res) => void res.json({}));
+      }, express);
+      await ask(app, "/expensive");
+      expect(store.scopes()[0]).to.equal("default");
+      await ask(app, "/large");
+      expect(store.scopes()).to.deep.equal(["bulk"]);
+    });
+
+    it("limits a route below an exempt path, and no path that another reader may resolve to a limited one", async () => {
+      const limit = rateLimit({ limit: 1, now: frozen });
+      const login = limit.route({ limit: 1, scope: "login" }) as unknown as RequestHandler;
+      await using app = await limitedApp((each) => {
+        each.use(limit as never);
+        each.post("/docs/login", login, (_req, res) => void res.json({}));
+      }, express);
+      expect(await statuses(app, 2, "/docs/login", { method: "POST" })).to.deep.equal([200, 429]);
+      expect(await statuses(app, 3, "/health")).to.deep.equal([200, 200, 200]);
+      const raw = async (): Promise<number | undefined> =>
+        (await rawRequest(app.port, "GET /health/../expensive HTTP/1.1\r\nHost: a\r\n\r\n")).status;
+      expect([await raw(), await raw()]).to.deep.equal([200, 429]);
     });
 
     it("refuses in front of the body parser and of the route's guards", async () => {
