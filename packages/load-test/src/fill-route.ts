@@ -55,7 +55,7 @@ export function fillRoute(
     const values = (Array.isArray(value) ? (value as unknown[]) : [value]).map(textOf);
     if (!values.every((each) => each !== undefined) || values.join("") === "")
       return { reason: `${String(place)} parameter ${name} has no example, default or enum` };
-    if (place === "path") path = path.replaceAll(`{${name}}`, values.map(encodeURIComponent).join(","));
+    if (place === "path") path = path.replaceAll(`{${name}}`, values.map(encoded).join(","));
     else if (place === "query") query.push(queryOf(name, values, parameter["explode"] !== false));
     else if (/^[\t\x20-\x7e]*$/.test(values.join(","))) headers[name.toLowerCase()] = values.join(",");
     else return { reason: `the example of header ${name} is not ASCII` };
@@ -91,9 +91,9 @@ function textOf(value: unknown): string | undefined {
 }
 
 function queryOf(name: string, values: readonly string[], isExploded: boolean): string {
-  const key = encodeURIComponent(name);
-  const encoded = values.map(encodeURIComponent);
-  return isExploded ? encoded.map((each) => `${key}=${each}`).join("&") : `${key}=${encoded.join(",")}`;
+  const key = encoded(name);
+  const texts = values.map(encoded);
+  return isExploded ? texts.map((each) => `${key}=${each}`).join("&") : `${key}=${texts.join(",")}`;
 }
 
 interface Body {
@@ -119,4 +119,9 @@ function bodyOf(description: Description, operation: Description): Body | undefi
     if (/^text\//i.test(type) && typeof example === "string") return { text: example, type };
   }
   return undefined;
+}
+
+/** Half a surrogate pair, which a description may contain, cannot be encoded. */
+function encoded(text: string): string {
+  return encodeURIComponent(text.toWellFormed());
 }

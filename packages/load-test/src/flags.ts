@@ -31,7 +31,10 @@ export const flags = {
     meaning: "requests per second of all clients; latencies count from the time at which a request is due",
     preset: "each client waits for its answer",
   },
-  token: { value: "TOKEN", meaning: "bearer token; visible to other users of the machine until the start" },
+  token: {
+    value: "TOKEN",
+    meaning: "bearer token; other users of the machine can see it in the list of processes",
+  },
   "token-file": {
     value: "FILE",
     meaning: "file whose first line is the bearer token; - reads a line of the input",
