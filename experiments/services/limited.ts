@@ -10,11 +10,13 @@ export interface LimitedSettings {
   readonly variant: string;
   readonly limit: number;
   readonly windowSeconds: number;
+  /** Time limit of the store, after which a request passes uncounted. */
+  readonly commandTimeoutMs: number;
 }
 
-const { redisUrl, variant, limit, windowSeconds } = settingsOfParent<LimitedSettings>();
+const { redisUrl, variant, limit, windowSeconds, commandTimeoutMs } = settingsOfParent<LimitedSettings>();
 
-const cache = createCache({ url: redisUrl });
+const cache = createCache({ url: redisUrl, commandTimeoutMs: Math.max(commandTimeoutMs, 1000) });
 const logger = Object.fromEntries(
   (["debug", "info", "warn", "error", "fatal"] as const).map((level) => [
     level,
@@ -25,6 +27,7 @@ const logger = Object.fromEntries(
 const limited = rateLimit({
   limit,
   windowSeconds,
+  commandTimeoutMs,
   store: brokenLimitStore(variant, cache.redis) ?? cache.redis,
   key: (req) => req.headers["x-key"]?.toString(),
   logger,

@@ -43,7 +43,7 @@ export async function demoRedis(options: Omit<DemoOptions, "database">): Promise
   const folder = demoFolder(checkout);
   ownFolder(folder);
   const dataDir = join(folder, "redis");
-  mkdirSync(dataDir, { recursive: true });
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const server = await startRedis({ port, dataDir });
   return {
     url: server.url,

@@ -92,7 +92,8 @@ export async function removeSubjects(
   try {
     const { config } = await manager.streams.info(stream);
     const kept = config.subjects.filter((subject) => !unserved.has(subject));
-    if (kept.length < config.subjects.length)
+    // Without any subject, the server would give the stream one with its own name.
+    if (kept.length > 0 && kept.length < config.subjects.length)
       await manager.streams.update(stream, { ...config, subjects: kept });
   } catch (error) {
     if (!isNoStream(error)) throw error;
