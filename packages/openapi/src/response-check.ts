@@ -26,7 +26,7 @@ const MAX_TEXT = 300;
 
 /** Creates a checker that logs each fault of a route once, at WARN. */
 export function createResponseChecker(logger: Logger): ResponseChecker {
-  const safe = safeLogger(logger);
+  const log = safeLogger(logger);
   const reported = new Set<string>();
   return {
     report({ method, path }, kind) {
@@ -37,7 +37,7 @@ export function createResponseChecker(logger: Logger): ResponseChecker {
       );
       if (reported.has(text) || reported.size >= MAX_REPORTED) return;
       reported.add(text);
-      safe?.warn({}, text);
+      log?.warn({}, text);
     },
   };
 }
