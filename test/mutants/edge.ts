@@ -292,7 +292,7 @@ export const edge: Mutants = {
     replace: "`the body is not valid JSON: ${text}`",
   },
   "ERR-20": {
-    file: "packages/rate-limit/src/answers.ts",
+    file: "packages/problem/src/retry-after.ts",
     find: "new ProblemError(429,",
     replace: "new ProblemError(503,",
   },
@@ -491,14 +491,14 @@ export const edge: Mutants = {
       '    place(app: RoutedApp): void {\n      const { stack } = (app._router ?? app.router) as { stack: { route?: { path?: unknown } }[] };\n      const at = stack.findIndex(({ route }) => String(route?.path).includes(":"));\n      if (at >= 0) stack.push(...stack.splice(at, 1));',
   },
   "RATE-1": {
-    file: "packages/rate-limit/src/answers.ts",
-    find: "extensions: { limit, remaining, retry_after: retryAfter },",
-    replace: "extensions: { limit, remaining },",
+    file: "packages/problem/src/retry-after.ts",
+    find: "extensions: { limit, remaining, retry_after: retryAfter,",
+    replace: "extensions: { limit, remaining,",
   },
   "RATE-2": {
-    file: "packages/rate-limit/src/answers.ts",
-    find: "Math.max(1, Math.ceil(secondsToGain(cost",
-    replace: "Math.max(0, Math.floor(secondsToGain(cost",
+    file: "packages/problem/src/retry-after.ts",
+    find: "Math.max(1, Math.ceil(seconds))",
+    replace: "Math.max(0, Math.floor(seconds))",
   },
   "RATE-3": {
     file: "packages/rate-limit/src/memory-store.ts",

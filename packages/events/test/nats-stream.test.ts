@@ -98,7 +98,7 @@ describe("the bus on NATS JetStream", function () {
       expect(updates).to.equal(16);
     });
 
-    it("EVT-7 adds a subject anew that the server lists but does not serve", async () => {
+    it("EVT-7 removes and adds a subject that the server lists but does not serve", async () => {
       const stream = nextStream();
       const topic = `${stream}.a`;
       await bench.manager.streams.add({ name: stream, subjects: [topic, `${stream}.b`] });

@@ -78,7 +78,7 @@ export function openapi(given?: OpenApiOptions): OpenApi {
     return made;
   }
 
-  const sendDocument = whole((req, res) => {
+  const sendDocument = passingErrors((req, res) => {
     const { body, etag } = current(req);
     res.setHeader("ETag", etag);
     res.setHeader("Cache-Control", "no-cache");
@@ -90,7 +90,7 @@ export function openapi(given?: OpenApiOptions): OpenApi {
     }
   });
 
-  const sendPage = whole((req, res) => {
+  const sendPage = passingErrors((req, res) => {
     const state = current(req);
     const { document } = state;
     const { baseUrl = "" } = req;
@@ -105,7 +105,7 @@ export function openapi(given?: OpenApiOptions): OpenApi {
 
   const assets = Object.entries(docsAssets).map(([name, { type, body }]) => {
     const bytes = Buffer.from(body);
-    const handler = whole((req, res) => {
+    const handler = passingErrors((req, res) => {
       res.setHeader("Cache-Control", "no-cache");
       send(req, res, type, bytes);
     });
@@ -140,7 +140,7 @@ export function openapi(given?: OpenApiOptions): OpenApi {
 }
 
 /** Passes errors on, such as a request that did not come from Express. */
-function whole(respond: (req: ExpressRequest, res: ServerResponse) => void): Middleware {
+function passingErrors(respond: (req: ExpressRequest, res: ServerResponse) => void): Middleware {
   return (req, res, next) => {
     try {
       respond(req, res);

@@ -1,4 +1,3 @@
-import type { Middleware } from "@svc/context";
 import { defineOptions, fileOptions, pickOptions } from "@svc/options";
 import { definePlugin } from "@svc/plugin";
 import type { DocumentedRoute } from "./document.ts";
@@ -24,7 +23,6 @@ export const openapiPlugin = definePlugin({
   }),
   async start({ options, service, logger, isEnabled, systemPaths }) {
     const { openapi } = await import("./openapi.ts");
-    const hasAuth = isEnabled("auth");
     const made = openapi({
       ...options,
       title: options.title ?? service.name,
@@ -33,13 +31,13 @@ export const openapiPlugin = definePlugin({
       problems: [
         ...BODY_PROBLEMS,
         // A wrong token is refused everywhere, and so is a tenant that the caller does not belong to.
-        ...(hasAuth ? [401] : []),
+        ...(isEnabled("auth") ? [401] : []),
         ...(isEnabled("tenancy") ? [403] : []),
         ...(isEnabled("rate_limit") ? [429] : []),
       ],
       routes: () => systemRoutes(service.env, systemPaths()),
     });
-    return { edge: made.check as Middleware | undefined, routes: made.handlers };
+    return { edge: made.check, routes: made.handlers };
   },
 });
 

@@ -42,12 +42,12 @@ export function createResponseChecker(logger: Logger): ResponseChecker {
   };
 }
 
-/** Has the responses to a request checked. */
+/** Enables the check of the response to a request. */
 export function useChecker(req: IncomingMessage, checker: ResponseChecker): void {
   (req as CheckedRequest)[CHECKER] = checker;
 }
 
-/** Checks the response to a request, if it has a checker. Never changes the response; ignores streams and HEAD. */
+/** Checks the response to a request, if it has a checker. Never changes the response; ignores HEAD, and the bodies of streams. */
 export function checkResponse(
   req: IncomingMessage,
   res: ServerResponse,

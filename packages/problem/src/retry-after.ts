@@ -11,13 +11,16 @@ export interface ExceededLimit {
   readonly retryAfterSeconds: number;
   /** Seconds until the whole limit is available again. Default: `retryAfterSeconds`. */
   readonly resetSeconds?: number | undefined;
+  /** Default: `rate limit exceeded`. */
+  readonly detail?: string | undefined;
 }
 
 /** 429 with `Retry-After` and `RateLimit-*` headers, and with `limit`, `remaining` and `retry_after` as members. */
 export function tooManyRequests(exceeded: ExceededLimit, options?: ReadyOptions): ProblemError {
   const { limit, remaining = 0, retryAfterSeconds, resetSeconds = retryAfterSeconds } = exceeded;
+  const { detail = "rate limit exceeded" } = exceeded;
   const retryAfter = wholeSeconds(retryAfterSeconds);
-  return new ProblemError(429, "rate limit exceeded", {
+  return new ProblemError(429, detail, {
     ...options,
     headers: {
       "RateLimit-Limit": String(limit),

@@ -139,6 +139,8 @@ describe("the functions that create problems", () => {
   });
 
   it("ERR-20 return a 429 with the time until a retry, in headers and members", () => {
+    const detail = "at most 100 requests per minute";
+    expect(tooManyRequests({ limit: 100, retryAfterSeconds: 1, detail }).detail).to.equal(detail);
     const error = tooManyRequests({ limit: 100, retryAfterSeconds: 0.2, resetSeconds: 42.1 });
     expect(error.headers).to.deep.equal({
       "RateLimit-Limit": "100",

@@ -1,4 +1,4 @@
-import { ProblemError, serviceUnavailable } from "@svc/problem";
+import { type ProblemError, serviceUnavailable, tooManyRequests } from "@svc/problem";
 import type { ServerResponse } from "node:http";
 import { type Bucket, MICRO, secondsToGain, type Taken } from "./bucket.ts";
 
@@ -22,16 +22,12 @@ export function setLimitHeaders(res: ServerResponse, bucket: Bucket, taken: Take
 /** Returns the 429 of a request that needs more tokens than the bucket has (RATE-1, RATE-2, ERR-20). */
 export function limitExceeded(bucket: Bucket, taken: Taken, cost: number): ProblemError {
   const { limit, windowSeconds } = bucket;
-  const remaining = remainingOf(taken);
-  const retryAfter = Math.max(1, Math.ceil(secondsToGain(cost * MICRO - taken.microTokens, bucket)));
-  return new ProblemError(429, `Rate limit of ${limit} request(s) per ${windowSeconds}s exceeded.`, {
-    headers: {
-      "RateLimit-Limit": String(limit),
-      "RateLimit-Remaining": String(remaining),
-      "RateLimit-Reset": String(resetSeconds(bucket, taken)),
-      "Retry-After": String(retryAfter),
-    },
-    extensions: { limit, remaining, retry_after: retryAfter },
+  return tooManyRequests({
+    limit,
+    remaining: remainingOf(taken),
+    retryAfterSeconds: secondsToGain(cost * MICRO - taken.microTokens, bucket),
+    resetSeconds: resetSeconds(bucket, taken),
+    detail: `Rate limit of ${limit} request(s) per ${windowSeconds}s exceeded.`,
   });
 }
 

@@ -61,9 +61,9 @@ interface ChargedRequest extends IncomingMessage {
 export function rateLimit(options?: RateLimitOptions): RateLimit {
   const resolved = rateLimitOptions.resolve(options);
   const { service, failOpen, commandTimeoutMs, now, logger } = resolved;
-  const place = resolved.store ?? memoryStore({ now });
+  const storage = resolved.store ?? memoryStore({ now });
   const probeKey = `${keyRoot(service)}{ready}`;
-  const store = guardStore(storeOf(place), { commandTimeoutMs, failOpen, now, logger, probeKey });
+  const store = guardStore(storeOf(storage), { commandTimeoutMs, failOpen, now, logger, probeKey });
   const isExempt = exemptPaths(resolved.exemptPaths);
   const routes = new WeakMap<object, Limit>();
   let hasRoutes = false;
@@ -72,7 +72,7 @@ export function rateLimit(options?: RateLimitOptions): RateLimit {
   function limitOf(settings: ResolvedRouteLimit, given: object | undefined): Limit {
     const { limit, windowSeconds, burst = limit, cost, key } = settings;
     const bucket = { limit, windowSeconds, burst };
-    const scope = scopeIn(place, service, settings.scope, bucket);
+    const scope = scopeIn(storage, service, settings.scope, bucket);
     if (!isSameBucket(scope.bucket, bucket)) {
       const message = `${scope.name} has the limit ${shownBucket(scope.bucket)} already; a limit of ${shownBucket(bucket)} needs a scope of its own`;
       throw optionError(namesOf(given, "rateLimit()"), "scope", message);
@@ -124,8 +124,8 @@ export function rateLimit(options?: RateLimitOptions): RateLimit {
 
 const NO_LIMITS: readonly Limit[] = [];
 
-function storeOf(place: RateLimitStore | RedisLike): RateLimitStore {
-  return "take" in place ? place : redisStore(place);
+function storeOf(storage: RateLimitStore | RedisLike): RateLimitStore {
+  return "take" in storage ? storage : redisStore(storage);
 }
 
 /** Describes a limit for tools that list the routes of a service. */
