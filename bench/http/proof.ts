@@ -18,6 +18,8 @@ export interface Claims {
   readonly securityHeaders?: boolean;
   readonly etag?: boolean;
   readonly access?: Access;
+  /** Whether the route is described, so that an id that is no number is refused. */
+  readonly described?: boolean;
   /** Counts the spans, of which each request has one. */
   readonly spans?: () => { readonly exported: number };
   /** Headers that every request of the proof carries. */
@@ -36,6 +38,9 @@ export function proofOf(claims: Claims): (injector: Injector) => Promise<void> {
     if (claims.log !== undefined) await proveLog(injector, claims.log);
     if (claims.spans !== undefined) await proveSpans(injector, claims.spans);
     if (claims.problems === true) await proveProblems(injector, claims.requestId === true);
+    if (claims.described === true) {
+      expectEqual("the status of an id of letters", (await injector.send("GET", "/api/items/x")).status, 422);
+    }
     if (claims.access !== undefined) await proveAccess(anyone, claims.access);
     const { headers } = await injector.send("GET", urlOf(0));
     expectEqual("an ETag", headers["etag"] !== undefined, claims.etag ?? true);

@@ -21,6 +21,7 @@ describe("the correctness check of a case of the http benchmark", () => {
     ["type of a problem", { problems: true }],
     ["ETag", { etag: false }],
     ["X-Content-Type-Options", { securityHeaders: true }],
+    ["id of letters", { described: true }],
   ];
   for (const [what, claims] of untrue) {
     it(`fails when a claim is false: ${what}`, async () => {

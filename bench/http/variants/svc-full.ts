@@ -6,6 +6,7 @@ import { baseDomain, createRevokedIds, mintTokens, scope, trafficWith } from "..
 import { httpSubject } from "../http-subject.ts";
 import { createLogTap } from "../log-tap.ts";
 import { proofOf } from "../proof.ts";
+import { addDescribedRoute } from "../described-route.ts";
 import { addGuardedRoute, type Seen } from "../route.ts";
 import { audience, createIssuer, type Issuer, issuerUrl } from "../tokens.ts";
 
@@ -16,14 +17,24 @@ interface Setting {
   readonly level: "warn" | "info";
   /** Whether requests have spans, which stay in memory. */
   readonly traced: boolean;
+  /** Whether the route is described, so that its parameter is validated. */
+  readonly described: boolean;
 }
 
-const usual: Setting = { algorithm: "HS256", cacheTokens: 5000, etag: true, level: "warn", traced: false };
+const usual: Setting = {
+  algorithm: "HS256",
+  cacheTokens: 5000,
+  etag: true,
+  level: "warn",
+  traced: false,
+  described: false,
+};
 const settings: Readonly<Record<string, Setting>> = {
   cached: usual,
   "no-etag": { ...usual, etag: false },
   info: { ...usual, level: "info" },
   telemetry: { ...usual, traced: true },
+  described: { ...usual, described: true },
   uncached: { ...usual, cacheTokens: 0 },
   // The cache holds fewer tokens than the requests use: each token is evicted before it is sent again.
   unseen: { ...usual, algorithm: "RS256", cacheTokens: 32 },
@@ -31,7 +42,7 @@ const settings: Readonly<Record<string, Setting>> = {
 
 /**
  * Starts a whole service with authentication and tenants. Setting: `cached`, `no-etag`, `info`, `telemetry`,
- * `uncached` or `unseen`.
+ * `described`, `uncached` or `unseen`.
  */
 export async function start(name: string): Promise<Subject> {
   const setting = settings[name] ?? usual;
@@ -47,10 +58,8 @@ export async function start(name: string): Promise<Subject> {
     env: { SVC_ENV: "prod" },
     auth: { revocation },
     routes(app) {
-      addGuardedRoute(app, [requireScopes(scope), requireTenant()], seen, {
-        tenant: tenantOf,
-        caller: principalOf,
-      });
+      const add = setting.described ? addDescribedRoute : addGuardedRoute;
+      add(app, [requireScopes(scope), requireTenant()], seen, { tenant: tenantOf, caller: principalOf });
     },
     logDestination: tap,
     signals: false,
@@ -65,6 +74,7 @@ export async function start(name: string): Promise<Subject> {
     problems: true,
     securityHeaders: true,
     etag: setting.etag,
+    described: setting.described,
     access: { issuer, revoked, seen, tokens, remembers: setting.cacheTokens >= tokens.length },
     headers: traffic.headers,
     ...(telemetry === undefined ? {} : { spans: telemetry.counts }),
@@ -74,7 +84,7 @@ export async function start(name: string): Promise<Subject> {
 
 function configOf(
   { algorithm, secret, publicKey }: Issuer,
-  { cacheTokens, etag, level, traced }: Setting,
+  { cacheTokens, etag, level, traced, described }: Setting,
 ): string {
   const key =
     publicKey === undefined ? { mode: "secret", secret } : { mode: "public_key", public_key: publicKey };
@@ -85,10 +95,11 @@ function configOf(
     audience,
     cache_tokens: cacheTokens,
   };
+  const more = [traced && "telemetry", described && "openapi"].filter((name) => name !== false);
   return [
     section("service", { name: "bench", version: "1.0.0", etag }),
     section("plugins", {
-      enabled: ["observability", "metrics", "auth", "tenancy", ...(traced ? ["telemetry"] : [])],
+      enabled: ["observability", "metrics", "auth", "tenancy", ...more],
     }),
     ...(traced ? [section("plugin.telemetry", { exporter: "memory" })] : []),
     section("plugin.auth", auth),
