@@ -20,6 +20,10 @@ const cases = {
     const { singleFlight } = await use("@svc/resilience");
     assert.equal(await singleFlight(async () => 7)(), 7);
   },
+  async html({ use }) {
+    const { markup } = await use("@svc/html");
+    assert.equal(markup`<p>${"<b>"}</p>`.text, "<p>&lt;b&gt;</p>");
+  },
   async sql({ use }) {
     const { identifier } = await use("@svc/sql");
     assert.equal(identifier("a"), '"a"');

@@ -1,4 +1,4 @@
-import { type Html, markup } from "../pages/html.ts";
+import { type Html, markup } from "@svc/html";
 
 /** The numbers of a chart. */
 export interface DataTable {

@@ -1,4 +1,4 @@
-import { type Html, markup } from "../pages/html.ts";
+import { type Html, markup } from "@svc/html";
 import { monthLabel, monthTitle } from "../reports/month.ts";
 import type { Scale } from "./scale.ts";
 

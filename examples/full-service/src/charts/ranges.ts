@@ -1,4 +1,4 @@
-import { type Html, markup } from "../pages/html.ts";
+import { type Html, markup } from "@svc/html";
 import { type ChartFrame, framed, heightAt, pixel, slotLeft, slotWidth, tip } from "./frame.ts";
 import { scaleFor } from "./scale.ts";
 
@@ -22,7 +22,7 @@ export function rangeBars({ ranges, ...frame }: Ranges): Html {
   const width = Math.min(14, slot * 0.4);
   const marks = months.map((month, index) => {
     const range = ranges.get(month);
-    if (range === undefined) return "";
+    if (range === undefined) return markup``;
     const center = slotLeft(months, index) + slot / 2;
     const [least, middle, most] = [range.least, range.middle, range.most].map((value) =>
       heightAt(scale, Number(value)),
@@ -31,12 +31,11 @@ export function rangeBars({ ranges, ...frame }: Ranges): Html {
     // The bar of a month with one expense has no height but must be visible.
     const height = Math.max(2, least - most);
     return markup`<g>${told}<rect class="range" x="${pixel(center - width / 2)}" y="${pixel(most)}" width="${pixel(width)}" height="${pixel(height)}" rx="3"/>
-<rect class="middle" x="${pixel(center - width)}" y="${pixel(middle - 2)}" width="${pixel(width * 2)}" height="4"/></g>`
-      .text;
+<rect class="middle" x="${pixel(center - width)}" y="${pixel(middle - 2)}" width="${pixel(width * 2)}" height="4"/></g>`;
   });
   return markup`<ul class="legend" role="list">
 <li><svg class="swatch" viewBox="0 0 10 10" aria-hidden="true"><rect class="range" x="3" width="4" height="10" rx="1"/></svg>smallest to largest</li>
 <li><svg class="swatch" viewBox="0 0 10 10" aria-hidden="true"><rect class="middle" y="3" width="10" height="4"/></svg>average</li>
 </ul>
-${framed({ ...frame, scale }, { text: marks.join("\n") })}`;
+${framed({ ...frame, scale }, markup`${marks}`)}`;
 }

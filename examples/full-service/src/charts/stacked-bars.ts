@@ -1,4 +1,4 @@
-import { type Html, markup } from "../pages/html.ts";
+import { type Html, markup } from "@svc/html";
 import { type ChartFrame, framed, heightAt, pixel, slotLeft, slotWidth, tip } from "./frame.ts";
 import { scaleFor } from "./scale.ts";
 
@@ -34,7 +34,7 @@ export function stackedBars({ series, isCount, ...frame }: StackedBars): Html {
     })}</g>`;
   });
   return markup`${legend(series)}
-${framed({ ...frame, scale }, { text: bars.map(({ text }) => text).join("\n") })}`;
+${framed({ ...frame, scale }, markup`${bars}`)}`;
 }
 
 /** Returns the legend in the order of the segments, from top to bottom. */

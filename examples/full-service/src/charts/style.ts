@@ -1,4 +1,4 @@
-import { type Html, markup } from "../pages/html.ts";
+import { type Html, markup } from "@svc/html";
 
 /**
  * Colours of the charts; those of the page are in `src/pages/layout.ts`. Each has a contrast above 3:1 with the

@@ -1,5 +1,5 @@
 import type { Session } from "../sessions.ts";
-import { type Html, markup } from "./html.ts";
+import { type Html, markup } from "@svc/html";
 import { layout } from "./layout.ts";
 
 /** The content of the page. */

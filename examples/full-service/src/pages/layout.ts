@@ -1,4 +1,4 @@
-import { type Html, markup } from "./html.ts";
+import { type Html, markup } from "@svc/html";
 
 // Styles are inline, which helmet's policy allows, because the service has no static files.
 const style: Html = markup`

@@ -1,4 +1,4 @@
-import { markup } from "./html.ts";
+import { markup } from "@svc/html";
 import { layout } from "./layout.ts";
 
 /** The content of a page with one message. */

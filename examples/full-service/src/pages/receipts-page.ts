@@ -1,6 +1,6 @@
 import { categories } from "../expense.ts";
 import type { Found } from "../search/documents.ts";
-import { type Html, markup } from "./html.ts";
+import { type Html, markup } from "@svc/html";
 import { layout } from "./layout.ts";
 
 /** The content of the page. */
@@ -92,7 +92,7 @@ function marked(text: string, words: RegExp | undefined): Html {
   const parts = [...text.matchAll(words)].map((match) => {
     const before = text.slice(end, match.index);
     end = match.index + match[0].length;
-    return markup`${before}<mark>${match[0]}</mark>`.text;
+    return markup`${before}<mark>${match[0]}</mark>`;
   });
-  return { text: parts.join("") + markup`${text.slice(end)}`.text };
+  return parts.reduceRight((rest, part) => markup`${part}${rest}`, markup`${text.slice(end)}`);
 }

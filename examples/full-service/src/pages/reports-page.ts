@@ -5,7 +5,7 @@ import { chartStyle } from "../charts/style.ts";
 import { categories } from "../expense.ts";
 import { monthsFrom, monthTitle } from "../reports/month.ts";
 import type { KnownMonths, MonthFigures, MonthlyReport } from "../reports/report.ts";
-import { type Html, markup } from "./html.ts";
+import { type Html, markup } from "@svc/html";
 import { layout } from "./layout.ts";
 import { searchForm } from "./receipts-page.ts";
 

@@ -1,6 +1,6 @@
 import { demoPassword, demoUsers } from "../demo-users.ts";
 import { home } from "../return-to.ts";
-import { markup } from "./html.ts";
+import { markup } from "@svc/html";
 import { layout } from "./layout.ts";
 
 /** What a demo user may do beyond the rights of every user. */

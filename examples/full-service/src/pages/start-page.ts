@@ -1,5 +1,5 @@
 import { demoPassword, demoUsers } from "../demo-users.ts";
-import { type Html, markup } from "./html.ts";
+import { type Html, markup } from "@svc/html";
 import { layout } from "./layout.ts";
 
 /** The facts about the service that the page shows. */

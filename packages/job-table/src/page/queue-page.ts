@@ -5,7 +5,7 @@ import {
   type Overview,
   type RunningRow,
 } from "../sql/overview.ts";
-import { type Html, markup } from "./html.ts";
+import { type Html, markup, trusted } from "@svc/html";
 import type { ScheduleRow } from "./options.ts";
 import { STYLE } from "./style.ts";
 
@@ -30,7 +30,7 @@ export function queuePage({ table, overview, now, action, note, schedules }: Que
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Queue ${table}</title>
-<style>${{ text: STYLE }}</style>
+<style>${trusted(STYLE)}</style>
 </head>
 <body>
 <main>

@@ -1,7 +1,7 @@
 import { bodyText, isJson } from "./curl.ts";
 import { cut, fieldsOf, jsonOf, type Resolve, textOf } from "./document-shape.ts";
 import { exampleOf } from "./example.ts";
-import { type Html, markup } from "./html.ts";
+import { type Html, markup } from "@svc/html";
 import { schemaList } from "./schema-list.ts";
 import { schemaText } from "./schema-text.ts";
 

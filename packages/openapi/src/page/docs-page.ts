@@ -1,5 +1,5 @@
 import { createResolver, fieldsOf, jsonOf, listOf, type OpenApiDocument, textOf } from "./document-shape.ts";
-import { type Html, markup } from "./html.ts";
+import { type Html, markup } from "@svc/html";
 import { docsLink, operationLine, operationView } from "./operation-view.ts";
 import { basePath, type Group, groupsOf, serverAddress } from "./operations.ts";
 

@@ -2,7 +2,7 @@ import { type Access, accessOf } from "./access.ts";
 import { bodyOf, bodyView } from "./body-view.ts";
 import { curlOf } from "./curl.ts";
 import { cut, fieldsOf, type OpenApiDocument, type Resolve, textOf } from "./document-shape.ts";
-import { type Html, link, markup } from "./html.ts";
+import { type Html, link, markup } from "@svc/html";
 import type { Operation } from "./operations.ts";
 import { parameterOf, parametersView } from "./parameters-view.ts";
 import { responsesView } from "./responses-view.ts";

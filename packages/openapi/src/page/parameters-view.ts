@@ -1,7 +1,7 @@
 import { textsOf } from "./curl.ts";
 import { cut, type Fields, type Resolve, textOf } from "./document-shape.ts";
 import { exampleOf, givenExample } from "./example.ts";
-import { type Html, markup } from "./html.ts";
+import { type Html, markup } from "@svc/html";
 import { schemaText, typesOf } from "./schema-text.ts";
 
 const LONGEST_CELL = 300;

@@ -1,5 +1,5 @@
 import { cut, type Fields, fieldsOf, type Resolve, textOf } from "./document-shape.ts";
-import { type Html, markup } from "./html.ts";
+import { type Html, markup } from "@svc/html";
 import { schemaList } from "./schema-list.ts";
 import { schemaText } from "./schema-text.ts";
 

@@ -1,5 +1,5 @@
 import { cut, fieldsOf, listOf, type Resolve, textOf } from "./document-shape.ts";
-import { type Html, markup } from "./html.ts";
+import { type Html, markup } from "@svc/html";
 import { membersOf, schemaText } from "./schema-text.ts";
 
 const MAX_LINES = 100;

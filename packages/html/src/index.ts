@@ -1,0 +1,1 @@
+export { type Html, link, markup, type Part, trusted } from "./html.ts";
