@@ -48,6 +48,43 @@ describe("the plugin `queue`", function () {
   const database = testDatabase({ name: "express-queue" });
   const env = (more = {}): Record<string, string> => ({ DATABASE_URL: database.url, ...more });
 
+  for (const [setting, seen] of [
+    ["", "running"],
+    ["claim_on_enqueue = true", "running"],
+    ["claim_on_enqueue = false", "pending"],
+  ] as const) {
+    it(`JOB-23 inserts a job for the idle worker of this process as ${seen} with ${setting || "the default"}`, async () => {
+      const table = `claims_${randomBytes(4).toString("hex")}`;
+      let ended = (): void => undefined;
+      await using test = await startService({
+        toml: plugins(`name = "${table}"\n${setting}`),
+        env: env(),
+        jobs: { note: () => ended() },
+      });
+      const { jobs, db } = test.service;
+      if (jobs === undefined || db === undefined) throw new Error("the service has no queue");
+      await jobs.ensureSchema();
+      await db.query(`create table ${table}_inserts (status text)`);
+      await db.query(
+        `create function ${table}_note() returns trigger language plpgsql as
+         $$ begin insert into ${table}_inserts values (new.status); return null; end $$`,
+      );
+      await db.query(
+        `create trigger note after insert on ${table} for each row execute function ${table}_note()`,
+      );
+      // A worker claims no job in its insert until its first claims have found the table empty.
+      for (let turn = 0; turn < 20; turn++) {
+        const { promise: done, resolve } = Promise.withResolvers<void>();
+        ended = resolve;
+        await jobs.enqueue({ task: "note" });
+        await done;
+      }
+      const { rows } = await db.query(`select distinct status from ${table}_inserts order by status`);
+      expect(rows.map(({ status }) => status as string)).to.include(seen);
+      if (seen === "pending") expect(rows).to.have.lengthOf(1);
+    });
+  }
+
   it("JOB-1 JOB-27 RDY-15 runs the configured table's jobs in the context of the request that queued them", async () => {
     const { promise: done, resolve } = Promise.withResolvers<Record<string, unknown>>();
     await using test = await startService({

@@ -35,6 +35,11 @@ export const queueOptions = defineOptions(
     drainSeconds: { key: "drain", kind: withDefault(number({ min: 0, max: 86_400 }), 25) },
     /** How often an idle worker polls the table, in seconds. Default: 1. */
     pollSeconds: { key: "poll", kind: withDefault(number({ min: 0.01, max: 1 }), 1) },
+    /**
+     * Whether an idle worker claims a job of its own process in the statement that queues the job; false spreads the jobs of one
+     * process over all workers. Default: true.
+     */
+    claimOnEnqueue: { key: "claim_on_enqueue", kind: withDefault(boolean(), true) },
     /** Whether the worker uses LISTEN on a separate connection; false behind a transaction pooler. Default: true. */
     listen: { key: "listen", kind: withDefault(boolean(), true) },
     /** Maximum size of a payload as JSON, in bytes. Default: 1,048,576. */

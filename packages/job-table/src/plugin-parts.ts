@@ -51,6 +51,7 @@ export async function workerParts(
       "prefetch",
       "jobTimeoutSeconds",
       "drainSeconds",
+      "claimOnEnqueue",
       "listen",
       "depthEverySeconds",
     ),
