@@ -20,18 +20,18 @@ const samples = 5;
 const shownCharacters = 300;
 
 const rules: Readonly<Record<Fault["kind"], string>> = {
-  "server error": "no answer is a 5xx, and every request is answered",
+  "server error": "no response is a 5xx, and every request gets a response",
   "undeclared status": "every status is declared for its operation",
   "no problem": "every error is a problem",
   "wrong body": "every 2xx body is valid against its schema",
   "valid refused": "no valid request is refused",
 };
 
-/** Sends requests that are made from the document of the example, and compares the answers with the document. */
+/** Sends requests that are generated from the document of the example, and compares the responses with the document. */
 export const describedFuzz: Experiment = {
   name: "described-fuzz",
   description:
-    "requests made from /openapi.json, half of them with twists: the example answers each one as its document says",
+    "requests generated from /openapi.json, half of them altered: each response is as the document says",
   brokenVariants: ["broken-undeclared-status", "broken-no-body-check"],
   async run(run, report) {
     const seed = run.seed ?? Math.floor(Math.random() * 1e9);
@@ -53,16 +53,16 @@ export const describedFuzz: Experiment = {
     const answers = await sendAll(service.port, cases, run);
     judgeAll(cases, answers, document, report);
     const { status } = await send(service.port, "/health");
-    report.rule(status === 200, `/health answers 200 afterwards (${service.ending})`);
+    report.rule(status === 200, `/health returns 200 afterwards (${service.ending})`);
   },
 };
 
-/** Makes some rows, and returns what only the service can make. */
+/** Creates some rows, and returns what only the service can create. */
 async function fill(port: number): Promise<Known> {
   const headers = headersOf("full", "someone");
   const post = async (path: string, json: object): Promise<JsonSchema> => {
     const { status, body } = await send(port, path, { method: "POST", headers, json });
-    if (status >= 300) throw new Error(`POST ${path} answered ${status}: ${body}`);
+    if (status >= 300) throw new Error(`POST ${path} returned ${status}: ${body}`);
     return parse(body);
   };
   const ids: string[] = [];
@@ -188,7 +188,7 @@ function headersOf(caller: Caller, subject: string): Readonly<Record<string, str
     sub: subject,
     tenant_id: "acme",
     scope: "expenses:read expenses:write",
-    roles: ["admin"],
+    roles: ["admin", "operator"],
   };
   const tokens: Readonly<Record<Exclude<Caller, "none">, string>> = {
     full: signToken(claims, secret),

@@ -17,6 +17,8 @@ export interface DescribedOperation {
   readonly parameters: readonly Parameter[];
   readonly body: JsonSchema | undefined;
   readonly isForPeople: boolean;
+  /** Whether it can need a token in the header or in a cookie. */
+  readonly needsToken: boolean;
   /** The media types of each declared status; none for a response without a described body. */
   readonly responses: ReadonlyMap<number, readonly string[]>;
 }
@@ -40,7 +42,7 @@ export function readDocument(document: JsonSchema): ReadDocument {
   const operations: DescribedOperation[] = [];
   for (const [template, item] of Object.entries(document["paths"] as Record<string, JsonSchema>)) {
     for (const [method, each] of Object.entries(item)) {
-      const { parameters = [], requestBody, responses, tags = [] } = each as Operation;
+      const { parameters = [], requestBody, responses, security = [], tags = [] } = each as Operation;
       operations.push({
         method: method.toUpperCase(),
         template,
@@ -50,6 +52,7 @@ export function readDocument(document: JsonSchema): ReadDocument {
         }),
         body: requestBody?.content["application/json"]?.schema,
         isForPeople: tags.includes("pages"),
+        needsToken: security.length > 0,
         responses: new Map(
           Object.entries(responses).map(([status, { content = {} }]) => [
             Number(status),
@@ -66,6 +69,7 @@ interface Operation {
   readonly parameters?: readonly JsonSchema[];
   readonly requestBody?: Content;
   readonly responses: Readonly<Record<string, Partial<Content>>>;
+  readonly security?: readonly JsonSchema[];
   readonly tags?: readonly string[];
 }
 

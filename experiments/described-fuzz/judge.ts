@@ -13,7 +13,7 @@ export const faultKinds = [
 ] as const;
 export type FaultKind = (typeof faultKinds)[number];
 
-/** What is wrong with an answer. */
+/** What is wrong with a response. */
 export interface Fault {
   readonly kind: FaultKind;
   readonly text: string;
@@ -22,7 +22,7 @@ export interface Fault {
 const PROBLEM = "application/problem+json";
 const HTML = "text/html";
 
-/** Returns a function that finds the faults of an answer by the document of the service. */
+/** Returns a function that finds the faults of a response by the document of the service. */
 export function createJudge(document: JsonSchema): (sent: Case, answer: Outcome) => readonly Fault[] {
   const ajv = new Ajv2020({ strict: false });
   ajv.addFormat("date-time", /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/);
@@ -58,7 +58,7 @@ export function createJudge(document: JsonSchema): (sent: Case, answer: Outcome)
     const faults: Fault[] = [];
     const add = (kind: FaultKind, text: string): void => void faults.push({ kind, text });
     if (status >= 500 || status === 0) {
-      add("server error", status === 0 ? `no answer: ${answer.error}` : String(status));
+      add("server error", status === 0 ? `no response: ${answer.error}` : String(status));
       return faults;
     }
     const [type = ""] = String(answer.headers["content-type"] ?? "").split(";");
@@ -66,7 +66,9 @@ export function createJudge(document: JsonSchema): (sent: Case, answer: Outcome)
     const isConditional = status === 304 && sent.headers["If-None-Match"] !== undefined;
     if (sent.isAddressed && declared === undefined && !isConditional)
       add("undeclared status", String(status));
-    if (twists.length === 0 && [401, 403, 415, 422].includes(status) && isDescribed(sent))
+    // Without a token, a 401 is about a secret in the body, which no schema describes.
+    const refusals = operation.needsToken ? [401, 403, 415, 422] : [403, 415, 422];
+    if (twists.length === 0 && refusals.includes(status) && isDescribed(sent))
       add("valid refused", `${status} ${answer.body}`);
     if (sent.method === "HEAD" || status === 304) return faults;
     if (status >= 400) {

@@ -16,7 +16,7 @@ const oddTexts = [
   "{{7*7}}",
   "NaN",
 ];
-/** A pattern that allows all of these takes any text. */
+/** A pattern that allows all of these accepts any string. */
 const anyTexts = ["a b", "ü", "\u{1f600}", "'\"\\"];
 const longestText = 20_000;
 

@@ -22,21 +22,25 @@ export interface AccountOptions {
   readonly visitors: RequestHandler;
 }
 
-const toSignIn = "leads to the sign-in page";
 const rotating = "another tab renews the session";
-const unavailable = "the database is not available";
+
+/** The responses of every route here. */
+const ofVisitors = {
+  303: "leads to the sign-in page",
+  307: rotating,
+  409: rotating,
+  503: "the database is not available",
+} as const;
 
 /** Adds the account page and its forms, which end sessions. */
 export function accountRoutes(
   app: Express,
   { db, prepared, issuer, cookies, sessionsKeptDays, visitors }: AccountOptions,
 ): void {
-  const account = pageDescription("Shows the account", {
-    200: html,
-    303: toSignIn,
-    307: rotating,
-    409: rotating,
-    503: unavailable,
+  const account = pageDescription({
+    summary: "Shows the account",
+    description: "The page names the user and lists the user's sessions, with buttons that end them.",
+    responses: { 200: html, ...ofVisitors },
   });
   app.get("/account", account, visitors, requireVisitor, async (req: Request, res: Response) => {
     const { subject, tenant, roles, family } = caller(req);
@@ -47,11 +51,10 @@ export function accountRoutes(
     sendPage(res, 200, accountPage({ subject, email: user?.email, tenant, roles, sessions, family }));
   });
 
-  const signOut = pageDescription("Ends the session", {
-    303: toSignIn,
-    307: rotating,
-    409: rotating,
-    503: unavailable,
+  const signOut = pageDescription({
+    summary: "Ends the session",
+    description: "A form of the account page. The tokens of the session are no longer accepted.",
+    responses: ofVisitors,
   });
   app.post("/sign-out", signOut, visitors, async (req: Request, res: Response) => {
     const visitor = visitorOf(req);
@@ -59,11 +62,10 @@ export function accountRoutes(
     signedOut(res);
   });
 
-  const everywhere = pageDescription("Ends all sessions of the user", {
-    303: toSignIn,
-    307: rotating,
-    409: rotating,
-    503: unavailable,
+  const everywhere = pageDescription({
+    summary: "Ends all sessions of the user",
+    description: "A form of the account page. The tokens that the user has anywhere are no longer accepted.",
+    responses: ofVisitors,
   });
   app.post(
     "/sign-out-everywhere",
@@ -78,12 +80,14 @@ export function accountRoutes(
 
   app.post(
     "/sessions/:family/sign-out",
-    pageDescription("Ends one session of the user", {
-      303: "leads to the account page, or to the sign-in page",
-      307: rotating,
-      404: "you have no session with this id",
-      409: rotating,
-      503: unavailable,
+    pageDescription({
+      summary: "Ends one session of the user",
+      description: "A form of the account page, which lists the sessions.",
+      responses: {
+        ...ofVisitors,
+        303: "leads to the account page, or to the sign-in page",
+        404: "you have no session with this id",
+      },
     }),
     visitors,
     requireVisitor,

@@ -1,3 +1,4 @@
+import type { Schema } from "@svc/openapi";
 import { unprocessable, type ValidationIssue } from "@svc/problem";
 
 /** E-mail address and password of a sign-in. */
@@ -8,6 +9,27 @@ export interface Credentials {
 
 /** Upper limits in characters; scrypt hashes the whole password, so its length needs a limit. */
 const mostCharacters = { email: 254, password: 200 } as const;
+
+const textOf = (maxLength: number) => ({ type: "string", minLength: 1, maxLength }) as const;
+
+const members = { email: textOf(mostCharacters.email), password: textOf(mostCharacters.password) };
+
+/** Describes what a program sends. */
+export const credentialsBody: Schema = {
+  schema: { type: "object", required: ["email", "password"], properties: members },
+};
+
+/** Describes the form of the sign-in page, which may be incomplete. */
+export const credentialsForm: Schema = {
+  schema: {
+    type: "object",
+    properties: {
+      email: { type: "string" },
+      password: { type: "string" },
+      return_to: { type: "string", description: "The path to which the browser is led." },
+    },
+  },
+};
 
 /** Reads the credentials that a program sends. @throws ProblemError 422 that lists all faults without quoting values */
 export function credentialsOf(body: unknown): Credentials {

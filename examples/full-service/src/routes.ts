@@ -44,7 +44,12 @@ export function routes(
     return db.withTenant(currentTenant(), work);
   }
 
-  app.get("/", pageDescription("Shows what the example can do", { 200: html }), (req, res) => {
+  const start = pageDescription({
+    summary: "Shows what the example can do",
+    description: "The page has links to the other pages, and calls to try.",
+    responses: { 200: html },
+  });
+  app.get("/", start, (req, res) => {
     const facts = {
       isProduction: env === "prod",
       hasTraces: service.config.plugin.telemetry?.exporter === "memory",
@@ -59,6 +64,7 @@ export function routes(
         method: "GET",
         path: "/whoami",
         summary: "Returns the caller",
+        description: "Works without a token: the response then has only `signed_in`.",
         tags: ["session"],
         before: optionalAuth(),
         responses: {
@@ -99,6 +105,7 @@ export function routes(
         method: "POST",
         path: "/expenses",
         summary: "Records an expense",
+        description: "The amount is a decimal as text, because a JSON number is a binary fraction.",
         tags: ["expenses"],
         before: [...mayWrite, requireContentType("application/json")],
         request: { body: newExpense },
@@ -128,6 +135,7 @@ export function routes(
         method: "GET",
         path: "/expenses/:id",
         summary: "Returns one expense",
+        description: "Expenses of other tenants do not exist for the caller.",
         tags: ["expenses"],
         before: mayRead,
         request: { params: z.object({ id: z.string() }) },
@@ -151,6 +159,7 @@ export function routes(
         method: "GET",
         path: "/expenses",
         summary: "Lists expenses, the newest first",
+        description: "`next` of a page is the `cursor` of the next one, and null on the last page.",
         tags: ["expenses"],
         before: mayRead,
         request: { query: expenseQuery },
@@ -178,6 +187,7 @@ export function routes(
         method: "GET",
         path: "/activity",
         summary: "Counts the expenses that events reported, by day",
+        description: "Of the last month. Events arrive a moment after an expense is recorded.",
         tags: ["reports"],
         before: mayRead,
         responses: {
@@ -199,6 +209,7 @@ export function routes(
         method: "GET",
         path: "/totals",
         summary: "Adds up a tenant's expenses, by category",
+        description: "Only for admins of the tenant.",
         tags: ["reports"],
         before: [requireRoles("admin"), requireTenant()],
         responses: {

@@ -3,6 +3,7 @@ import type { ReadinessCheck } from "@svc/context";
 import type { Service, ServiceOptions } from "@svc/express";
 import { accounts, type Accounts } from "./accounts.ts";
 import { type Data, dataIn } from "./data.ts";
+import { describedService } from "./described-service.ts";
 import type { FileLimits } from "./imports/file.ts";
 import type { ImportJobOptions } from "./imports/job.ts";
 import { importRoutes } from "./imports/routes.ts";
@@ -54,6 +55,7 @@ export function expensesService(env: Environment, options: ExpensesOptions = {})
   let prepare: (() => Promise<void>) | undefined;
   let people: Accounts | undefined;
   let search: Search | undefined;
+  let running: Service | undefined;
   const searchCheck: ReadinessCheck = {
     name: "search",
     critical: false,
@@ -91,10 +93,15 @@ export function expensesService(env: Environment, options: ExpensesOptions = {})
       onRefresh: (principal, signal) => ofPeople().onRefresh(principal, signal),
       onIdentity: (identity, req, res) => ofPeople().onIdentity(identity, req, res),
     },
+    openapi: describedService({
+      secure: ["staging", "prod"].includes(env["SVC_ENV"]?.trim() ?? ""),
+      service: () => running,
+    }),
     queue: { guard: (req, res, next) => ofPeople().operators(req, res, next) },
     ...laterWork(dataOf, { ...options.imports, withReceipts: options.withReceipts === true }),
     routes(app, service) {
       const { db, jobs, events, totals, prepared: preparedData } = dataOf(service);
+      running = service;
       const made = accounts(service, { db, passwords, demoUsers, prepared: () => prepared() });
       const prepared = onceDone(async () => {
         await preparedData();

@@ -25,9 +25,9 @@ export interface SessionCookiesOptions {
  * same domain from setting them; browsers accept such names over https only, so in `local` they have no prefix.
  */
 export function sessionCookies({ secure, refreshSeconds }: SessionCookiesOptions): SessionCookies {
-  const prefix = secure ? "__Host-" : "";
+  const prefix = prefixOf(secure);
   const flags = `Path=/; HttpOnly; SameSite=Lax${secure ? "; Secure" : ""}`;
-  const access = `${prefix}session`;
+  const access = accessCookie(secure);
   const refresh = `${prefix}refresh`;
 
   return {
@@ -46,6 +46,15 @@ export function sessionCookies({ secure, refreshSeconds }: SessionCookiesOptions
       );
     },
   };
+}
+
+/** Returns the name of the cookie that has the access token. */
+export function accessCookie(secure: boolean): string {
+  return `${prefixOf(secure)}session`;
+}
+
+function prefixOf(secure: boolean): string {
+  return secure ? "__Host-" : "";
 }
 
 function cookieOf({ headers }: IncomingMessage, name: string): string | undefined {

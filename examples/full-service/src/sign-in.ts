@@ -4,7 +4,13 @@ import { ProblemError } from "@svc/problem";
 import express, { type Express, type Request, type RequestHandler, type Response } from "express";
 import type { BeginSession } from "./begin-session.ts";
 import type { SignBrowserIn } from "./browser-session.ts";
-import { type Credentials, credentialsIn, credentialsOf } from "./credentials.ts";
+import {
+  type Credentials,
+  credentialsBody,
+  credentialsForm,
+  credentialsIn,
+  credentialsOf,
+} from "./credentials.ts";
 import { demoPassword } from "./demo-users.ts";
 import { leaving } from "./leaving.ts";
 import { seeOther, sendPage } from "./pages/send-page.ts";
@@ -12,6 +18,7 @@ import { html, pageDescription } from "./pages/page-description.ts";
 import { signInPage } from "./pages/sign-in-page.ts";
 import { composed, type Passwords } from "./passwords.ts";
 import { home, localPath } from "./return-to.ts";
+import { tokenPair } from "./token-pair.ts";
 import { findUserByEmail, type User } from "./users.ts";
 import { hasEnded, visitorOf } from "./visitor.ts";
 
@@ -54,12 +61,16 @@ export function signInRoutes(app: Express, options: SignInOptions): void {
     return isRight && !(isProduction && composed(password) === demoPassword) ? user : undefined;
   }
 
-  const signIn = pageDescription("Shows the sign-in page", {
-    200: html,
-    303: "leads a visitor with a session on",
-    307: "another tab renews the session",
-    409: "another tab renews the session",
-    503: "the database is not available",
+  const signIn = pageDescription({
+    summary: "Shows the sign-in page",
+    description: "The page has a form for a password, and a link to each provider.",
+    responses: {
+      200: html,
+      303: "leads a visitor with a session on",
+      307: "another tab renews the session",
+      409: "another tab renews the session",
+      503: "the database is not available",
+    },
   });
   app.get("/sign-in", signIn, visitors, (req: Request, res: Response) => {
     const query = addressOf(req).searchParams;
@@ -69,18 +80,27 @@ export function signInRoutes(app: Express, options: SignInOptions): void {
   });
 
   // The address bar shows this path after a failed sign-in.
-  app.get("/login", pageDescription("Leads to the sign-in page", { 303: "leads to it" }), (_req, res) =>
-    seeOther(res, "/sign-in"),
-  );
+  const toSignIn = pageDescription({
+    summary: "Leads to the sign-in page",
+    description: "For visitors who open the address of a failed sign-in again.",
+    responses: { 303: "leads to it" },
+  });
+  app.get("/login", toSignIn, (_req, res) => seeOther(res, "/sign-in"));
 
   app.post(
     "/login",
-    pageDescription("Signs a user in", {
-      200: { description: "The tokens of a program", body: { schema: { type: "object" } } },
-      303: "leads a browser on",
-      401: wrong,
-      422: "the e-mail address or the password is missing",
-      503: "the database is not available",
+    pageDescription({
+      summary: "Signs a user in",
+      description:
+        "Programs send JSON and get tokens. Browsers send the form of the sign-in page and get cookies.",
+      requestBodies: { "application/json": credentialsBody, [formType]: credentialsForm },
+      responses: {
+        200: { description: "The tokens of a program", body: tokenPair },
+        303: "leads a browser on",
+        401: wrong,
+        422: "the e-mail address or the password is missing",
+        503: "the database is not available, or too many people sign in",
+      },
     }),
     requireContentType("application/json", formType),
     // A page of another site can send a form without a preflight, but not JSON.

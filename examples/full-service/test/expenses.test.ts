@@ -6,6 +6,19 @@ import { serviceFor } from "./support/running-service.ts";
 
 const problemType = "application/problem+json";
 
+/** What a document says to people. */
+interface OfWords {
+  readonly info: Readonly<Record<string, unknown>>;
+  readonly tags: readonly { readonly name: string; readonly description?: string }[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Words>>>>;
+}
+
+interface Words {
+  readonly summary: string;
+  readonly description?: string;
+  readonly tags?: readonly string[];
+}
+
 describe("expenses", () => {
   const running = serviceFor(testDatabase({ name: "expenses" }));
 
@@ -26,6 +39,21 @@ describe("expenses", () => {
     const found = await caller(running.url).get(place);
     expect(found.status).to.equal(200);
     expect(found.body).to.deep.equal(made.body);
+  });
+
+  it("DOC-1 describes every operation in words, with tags that are described", async () => {
+    const { info, tags, paths } = (await caller(running.url).get("/openapi.json")).body as OfWords;
+    expect(info).to.include.keys("description", "contact", "license");
+    for (const { name, description } of tags) expect(description, name).to.be.a("string").that.is.not.empty;
+    const operations = Object.entries(paths).flatMap(([path, item]) =>
+      Object.entries(item).map(([method, operation]) => ({ place: `${method} ${path}`, ...operation })),
+    );
+    expect(operations.length).to.be.greaterThan(30);
+    for (const { place, summary, description, tags: own = [] } of operations) {
+      expect(summary, place).to.be.a("string").that.is.not.empty;
+      expect(description, place).to.be.a("string").that.is.not.empty;
+      expect(own, place).to.not.be.empty;
+    }
   });
 
   it("keeps amounts exact, as decimal text", async () => {

@@ -1,12 +1,14 @@
 import { METHODS } from "node:http";
 import type { RouteDescription } from "./description.ts";
-import { checkSchema } from "./schema.ts";
+import { checkSchema, type Schema } from "./schema.ts";
 
 const MEMBERS = [
   "method",
   "path",
   "request",
+  "requestBodies",
   "responses",
+  "errorBodies",
   "before",
   "security",
   "summary",
@@ -50,11 +52,30 @@ export function checkMembers(factory: string, description: Partial<RouteDescript
   for (const [part, schema] of Object.entries(request)) {
     if (schema !== undefined) checkSchema(schema, `${factory}(): request.${part}`);
   }
+  checkBodies(factory, "requestBodies", description.requestBodies);
+  checkBodies(factory, "errorBodies", description.errorBodies);
   for (const [status, response] of Object.entries(responses)) {
     if (!/^[1-5]\d\d$/.test(status))
       throw fault(factory, `responses.${status} must be a status from 100 to 599`);
-    if (typeof response !== "string" && response.body !== undefined)
-      checkSchema(response.body, `${factory}(): responses.${status}.body`);
+    if (typeof response === "string") continue;
+    if (response.body !== undefined) checkSchema(response.body, `${factory}(): responses.${status}.body`);
+    checkBodies(factory, `responses.${status}.bodies`, response.bodies);
+  }
+}
+
+/** Checks bodies by content type. */
+function checkBodies(
+  factory: string,
+  member: string,
+  bodies: Readonly<Record<string, Schema>> | undefined,
+): void {
+  for (const [type, schema] of Object.entries(bodies ?? {})) {
+    if (!/^[\w.+-]+\/[\w.+-]+$/.test(type))
+      throw fault(
+        factory,
+        `${member} must be by content type, such as text/csv; got ${JSON.stringify(type)}`,
+      );
+    checkSchema(schema, `${factory}(): ${member} ${type}`);
   }
 }
 

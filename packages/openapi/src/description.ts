@@ -10,6 +10,8 @@ export interface ResponseDescription {
   readonly body?: Schema | undefined;
   /** Default: `application/json`; for a problem document `application/problem+json`. */
   readonly contentType?: string | undefined;
+  /** Further bodies, by content type. Default: none. */
+  readonly bodies?: Readonly<Record<string, Schema>> | undefined;
   /** Headers by name, with a description or a JSON Schema. */
   readonly headers?: Readonly<Record<string, string | JsonSchema>> | undefined;
   readonly example?: unknown;
@@ -31,8 +33,15 @@ export interface RouteDescription<S extends RequestSchemas = RequestSchemas> {
   readonly path: string;
   /** What the route accepts. A part without a schema is neither validated nor described. */
   readonly request?: S | undefined;
+  /**
+   * Bodies that the handler reads itself, by content type: described, but not validated. A type of `request.body` comes
+   * from there.
+   */
+  readonly requestBodies?: Readonly<Record<string, Schema>> | undefined;
   /** By status. A text is the description of a response without a body, or of a problem. */
   readonly responses?: Readonly<Record<number, ResponseDescription | string>> | undefined;
+  /** Bodies of 4xx and 5xx beside problem documents, by content type, such as error pages for browsers. Default: none. */
+  readonly errorBodies?: Readonly<Record<string, Schema>> | undefined;
   /** Middleware that runs before the validation, such as guards. */
   readonly before?: Middleware | readonly Middleware[] | undefined;
   /** Security requirements, as in OpenAPI. Default: those that the guards imply. */

@@ -1,9 +1,9 @@
 import { STATUS_CODES } from "node:http";
 import type { Guard } from "@svc/context";
 import { type Components, createComponents } from "./components.ts";
-import type { RequestExamples, ResponseDescription, RouteDescription } from "./description.ts";
+import type { ResponseDescription, RouteDescription } from "./description.ts";
 import { impliedProblems, problemContent, problemSchemas } from "./problem-responses.ts";
-import { type JsonSchema, propertiesOf, type Schema } from "./schema.ts";
+import { type Direction, type JsonSchema, propertiesOf, type Schema } from "./schema.ts";
 
 /** A document of OpenAPI 3.1. */
 export interface OpenApiDocument {
@@ -34,6 +34,8 @@ export interface DocumentOptions {
   readonly info: { readonly title: string; readonly version: string; readonly [member: string]: unknown };
   /** Default: the origin that serves the document. */
   readonly servers?: readonly { readonly url: string; readonly description?: string }[] | undefined;
+  /** The descriptions of tags, by name. Tags of routes that are not among them have none. */
+  readonly tags?: Readonly<Record<string, string>> | undefined;
   /** The cookie that may contain the token instead of `Authorization`. Default: none. */
   readonly tokenCookie?: string | undefined;
   /** The statuses of problems that every route can answer with, such as 401. Default: none. */
@@ -42,6 +44,7 @@ export interface DocumentOptions {
   readonly unlisted?: readonly string[] | undefined;
 }
 
+const JSON_TYPE = "application/json";
 const IDENTITY_GUARDS = ["auth", "scopes", "roles", "tenant"];
 
 /**
@@ -49,7 +52,14 @@ const IDENTITY_GUARDS = ["auth", "scopes", "roles", "tenant"];
  * routes with one method and path, the first counts, as in Express.
  */
 export function documentOf(routes: readonly DocumentedRoute[], options: DocumentOptions): OpenApiDocument {
-  const { info, servers = [{ url: "/" }], tokenCookie, problems = [], unlisted = [] } = options;
+  const {
+    info,
+    servers = [{ url: "/" }],
+    tags: described = {},
+    tokenCookie,
+    problems = [],
+    unlisted = [],
+  } = options;
   const components = createComponents();
   const ids = new Set<string>();
   const paths = new Map<string, Map<string, Operation>>();
@@ -62,9 +72,8 @@ export function documentOf(routes: readonly DocumentedRoute[], options: Document
 
   function operationOf(route: DocumentedRoute): Operation {
     const { description = {}, guards = [] } = route;
-    const { summary = "", tags, deprecated, request, examples } = description;
+    const { summary = "", tags, deprecated } = description;
     const operationId = uniqueId(description.operationId ?? idOf(route));
-    const body = request?.body;
     const parameters = parametersOf(route, components);
     return {
       operationId,
@@ -73,22 +82,41 @@ export function documentOf(routes: readonly DocumentedRoute[], options: Document
       security: description.security ?? securityOf(guards, tokenCookie),
       ...requiredBy(guards),
       ...(parameters.length > 0 ? { parameters } : {}),
-      ...(body === undefined ? {} : { requestBody: requestBodyOf(body, examples, operationId) }),
+      ...defined({ requestBody: requestBodyOf(description, operationId) }),
       responses: responsesOf(route, operationId),
     };
   }
 
-  function requestBodyOf(body: Schema, examples: RequestExamples | undefined, operationId: string): object {
-    const schema = components.add(body, "input", `${operationId}Body`);
-    const content = { schema, ...defined({ example: examples?.body }) };
-    return { required: true, content: { "application/json": content } };
+  function requestBodyOf(
+    { request, requestBodies, examples }: Partial<RouteDescription>,
+    operationId: string,
+  ): object | undefined {
+    const bodies = { ...requestBodies, ...defined({ [JSON_TYPE]: request?.body }) } as Record<string, Schema>;
+    const content = contentOf(bodies, "input", `${operationId}Body`);
+    if (content === undefined) return undefined;
+    const json = content[JSON_TYPE];
+    if (json !== undefined) content[JSON_TYPE] = { ...json, ...defined({ example: examples?.body }) };
+    return { required: true, content };
+  }
+
+  /** Returns the content of bodies by content type; undefined if there are none. */
+  function contentOf(
+    bodies: Readonly<Record<string, Schema>>,
+    direction: Direction,
+    hint: string,
+  ): Record<string, object> | undefined {
+    const types = Object.keys(bodies).toSorted();
+    if (types.length === 0) return undefined;
+    return Object.fromEntries(
+      types.map((type) => [type, { schema: components.add(bodies[type] as Schema, direction, hint) }]),
+    );
   }
 
   function responsesOf(
     { template, guards = [], description = {}, problems: everywhere = problems }: DocumentedRoute,
     operationId: string,
   ): object {
-    const { responses = {}, request } = description;
+    const { responses = {}, request, errorBodies = {} } = description;
     const implied = impliedProblems(template, guards, request, everywhere);
     const own = Object.entries(responses).map(([status, each]) => [Number(status), each] as const);
     const all = new Map<number, ResponseDescription | string>([...implied, ...own]);
@@ -96,29 +124,40 @@ export function documentOf(routes: readonly DocumentedRoute[], options: Document
     return Object.fromEntries(
       [...all]
         .toSorted(([a], [b]) => a - b)
-        .map(([status, each]) => [String(status), responseOf(status, each, `${operationId}${status}`)]),
+        .map(([status, each]) => [
+          String(status),
+          responseOf(status, each, `${operationId}${status}`, status >= 400 ? errorBodies : {}),
+        ]),
     );
   }
 
-  function responseOf(status: number, given: ResponseDescription | string, hint: string): object {
+  function responseOf(
+    status: number,
+    given: ResponseDescription | string,
+    hint: string,
+    more: Readonly<Record<string, Schema>>,
+  ): object {
     const {
       description,
       body,
+      bodies,
       contentType,
       headers = {},
       example,
     } = typeof given === "string" ? ({ description: given } as ResponseDescription) : given;
-    const content =
+    const own =
       body === undefined
         ? status >= 400
           ? problemContent(status)
           : undefined
         : {
-            [contentType ?? "application/json"]: {
+            [contentType ?? JSON_TYPE]: {
               schema: components.add(body, "output", hint),
               ...defined({ example }),
             },
           };
+    const others = contentOf({ ...more, ...bodies }, "output", hint);
+    const content = others === undefined ? own : { ...own, ...others };
     return {
       description:
         description === undefined || description === "" ? (STATUS_CODES[status] ?? "Response") : description,
@@ -135,12 +174,16 @@ export function documentOf(routes: readonly DocumentedRoute[], options: Document
   }
 
   const tags = [...new Set(routes.flatMap(({ description }) => description?.tags ?? []))].toSorted();
+  const tagOf = (name: string): object => ({
+    name,
+    ...(Object.hasOwn(described, name) ? { description: described[name] } : {}),
+  });
   const listed = [...paths].map(([path, item]) => [path, Object.fromEntries(item)] as const);
   return {
     openapi: "3.1.1",
     info,
     servers,
-    ...(tags.length > 0 ? { tags: tags.map((name) => ({ name })) } : {}),
+    ...(tags.length > 0 ? { tags: tags.map(tagOf) } : {}),
     paths: Object.fromEntries(listed),
     components: {
       headers: {
@@ -163,8 +206,9 @@ const sharedParameters = {
   RequestId: {
     name: "X-Request-ID",
     in: "header",
-    description: "An id that the service uses in its log lines instead of its own.",
-    schema: { type: "string", maxLength: 128 },
+    description:
+      "An id of at most 128 characters for the log lines of the service, which ignores any other text.",
+    schema: { type: "string" },
   },
   Tenant: {
     name: "X-Tenant-ID",

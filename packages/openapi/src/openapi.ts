@@ -56,6 +56,7 @@ export function openapi(given?: OpenApiOptions): OpenApi {
       ...options.info,
     },
     servers: options.servers.length === 0 ? undefined : options.servers.map((url) => ({ url })),
+    tags: options.tags,
     tokenCookie: options.tokenCookie,
     problems: options.problems,
   };

@@ -17,6 +17,12 @@ const object: k.Kind<Readonly<Record<string, unknown>>> = {
     typeof value === "object" && value !== null && !Array.isArray(value),
 };
 
+const texts: k.Kind<Readonly<Record<string, string>>> = {
+  expects: "an object of texts",
+  accepts: (value): value is Readonly<Record<string, string>> =>
+    object.accepts(value) && Object.values(value).every((each) => typeof each === "string"),
+};
+
 const status: k.Kind<number> = k.integer({ min: 400, max: 599 });
 
 export const openapiOptions = defineOptions("openapi()", {
@@ -28,6 +34,8 @@ export const openapiOptions = defineOptions("openapi()", {
   description: { key: "description", kind: k.optional(k.string()) },
   /** Further members of the document's `info`, such as `license` and `contact`. Default: none. */
   info: { kind: k.withDefault(object, {}) },
+  /** The descriptions of tags, by name. Default: none. */
+  tags: { kind: k.withDefault(texts, {}) },
   /** The servers of the document, by URL. Default: none, which means the origin that serves the document. */
   servers: { key: "servers", kind: k.withDefault(k.listOf(k.string()), []) },
   /** Whether `GET /openapi.json` is served (DOC-1, DOC-2). Default: true. */

@@ -255,6 +255,54 @@ describe("openapi()", () => {
     });
   });
 
+  it("describes bodies of other content types, error pages and tags", () => {
+    const page = { schema: { type: "string" } } as const;
+    const routes = [
+      {
+        method: "POST",
+        template: "/files",
+        description: {
+          tags: ["files", "other"],
+          request: { body: Item },
+          requestBodies: { "text/csv": page, "application/json": page },
+          responses: { 200: { body: page, bodies: { "text/html": page } }, 303: "", 404: "no such file" },
+          errorBodies: { "text/html": page },
+          examples: { body: { id: "a", price: 1 } },
+        },
+      },
+      { method: "PUT", template: "/files", description: { requestBodies: { "text/csv": page } } },
+    ];
+    const tags = { files: "Files of items", unused: "Not in the document" };
+    const document = documentOf(routes, { info, tags });
+    expect(document["tags"]).to.deep.equal([
+      { name: "files", description: "Files of items" },
+      { name: "other" },
+    ]);
+    const post = operation(document, "/files", "post");
+    const item = { $ref: "#/components/schemas/Item" };
+    const problem = { schema: { $ref: "#/components/schemas/Problem" } };
+    expect(post.requestBody).to.deep.equal({
+      required: true,
+      content: {
+        "application/json": { schema: item, example: { id: "a", price: 1 } },
+        "text/csv": page,
+      },
+    });
+    expect(post.responses["200"].content).to.deep.equal({
+      "application/json": page,
+      "text/html": page,
+    });
+    expect(post.responses["303"]).to.not.have.property("content");
+    for (const status of ["404", "500"])
+      expect(post.responses[status].content, status).to.deep.equal({
+        "application/problem+json": problem,
+        "text/html": page,
+      });
+    const put = operation(document, "/files", "put");
+    expect(put.requestBody.content).to.deep.equal({ "text/csv": page });
+    expect(put.responses["500"].content).to.deep.equal({ "application/problem+json": problem });
+  });
+
   it("describes the security and the problems that guards imply", () => {
     const app = majors[1]?.[1]();
     app?.get(
@@ -368,6 +416,7 @@ describe("openapi()", () => {
     expect(() => openapi({ docsPath: "/openapi.json" })).to.throw(ConfigurationError, "docsPath");
     expect(() => openapi({ docsPath: "docs/" })).to.throw(ConfigurationError, "docsPath");
     expect(() => openapi({ problems: [200] })).to.throw(ConfigurationError, "problems");
+    expect(() => openapi({ tags: { items: 1 } as never })).to.throw(ConfigurationError, "tags");
     expect(() => describeApp({}, { info })).to.throw(TypeError, "must be an Express application or router");
   });
 

@@ -306,6 +306,15 @@ describe("route()", () => {
       [{ method: "GET", path: "/", responses: { 99: "" } }, /responses\.99 must be a status from 100 to 599/],
       [{ method: "GET", path: "/", responses: { 200: { body: 1 } } }, /responses\.200\.body must be/],
       [{ method: "GET", path: "/", examples: { form: 1 } }, /examples\.form is unknown/],
+      [
+        { method: "PUT", path: "/", requestBodies: { csv: Item } },
+        /requestBodies must be by content type, such as/,
+      ],
+      [{ method: "GET", path: "/", errorBodies: { "text/html": 1 } }, /errorBodies text\/html/],
+      [
+        { method: "GET", path: "/", responses: { 200: { bodies: { "": Item } } } },
+        /responses\.200\.bodies must be/,
+      ],
       [{ method: "GET", path: "/", before: "guard" }, /before must be a middleware/],
     ];
     for (const [description, text] of wrong)

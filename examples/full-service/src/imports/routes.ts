@@ -50,9 +50,11 @@ export function importRoutes(app: Express, { db, jobs, prepared, limits }: Impor
         method: "POST",
         path: "/expenses/import",
         summary: "Imports a file of expenses",
-        description: "The body is a CSV file whose first line names the columns.",
+        description:
+          "The first line of the file names its columns. The file is accepted immediately; a job records its expenses.",
         tags: ["imports"],
         before: [requireScopes("expenses:write"), requireTenant(), requireContentType("text/csv")],
+        requestBodies: { "text/csv": { schema: { type: "string" } } },
         responses: {
           202: {
             body: z.strictObject({ id: z.string(), state: z.literal("queued"), rows: z.int() }),
@@ -102,6 +104,7 @@ export function importRoutes(app: Express, { db, jobs, prepared, limits }: Impor
         method: "GET",
         path: "/imports/:id",
         summary: "Returns the progress of an import",
+        description: "Counts the rows that are recorded so far, and lists those that cannot be.",
         tags: ["imports"],
         before: [requireScopes("expenses:read"), requireTenant()],
         request: { params: z.object({ id: z.string() }) },

@@ -1,17 +1,25 @@
-import { describes, type ResponseDescription } from "@svc/openapi";
+import { describes, type ResponseDescription, type Schema } from "@svc/openapi";
 import type { RequestHandler } from "express";
 
-/** A page for people. */
-export const html: ResponseDescription = { contentType: "text/html", body: { schema: { type: "string" } } };
+const page: Schema = { schema: { type: "string" } };
 
-/**
- * Describes a route for people. Its errors are pages for browsers, and problem documents for programs.
- *
- * @param responses by status
- */
-export function pageDescription(
-  summary: string,
-  responses: Readonly<Record<number, ResponseDescription | string>>,
-): RequestHandler {
-  return describes({ summary, tags: ["pages"], responses });
+/** A page for people. */
+export const html: ResponseDescription = { contentType: "text/html", body: page };
+
+/** Errors of pages: browsers get a page, and programs a problem document. */
+export const pageErrorBodies: Readonly<Record<string, Schema>> = { "text/html": page };
+
+/** Members of {@link pageDescription}. */
+export interface PageDescription {
+  readonly summary: string;
+  readonly description: string;
+  /** By status. */
+  readonly responses: Readonly<Record<number, ResponseDescription | string>>;
+  /** The bodies that the route accepts, by content type. Default: none. */
+  readonly requestBodies?: Readonly<Record<string, Schema>> | undefined;
+}
+
+/** Describes a route for people. */
+export function pageDescription(description: PageDescription): RequestHandler {
+  return describes({ ...description, tags: ["pages"], errorBodies: pageErrorBodies });
 }

@@ -74,6 +74,9 @@ export function reportRoutes(
         method: "GET",
         path: "/reports/monthly",
         summary: "Returns the figures of months",
+        description:
+          "Count, total, average, minimum, maximum and median of every month and category, or of every month. " +
+          "Both months belong to the range; without them it ends with the newest month that has expenses.",
         tags: ["reports"],
         before: [requireScopes(readScope), requireTenant()],
         request: { query: reportQuery },
@@ -87,14 +90,19 @@ export function reportRoutes(
     ),
   );
 
-  const reports = pageDescription("Shows the figures of months", {
-    200: html,
-    303: "leads to the sign-in page",
-    307: "another tab renews the session",
-    403: `requires the scope ${readScope}`,
-    409: "another tab renews the session",
-    422: "the page, with what is wrong with the months",
-    503: "the database is not available",
+  const reports = pageDescription({
+    summary: "Shows the figures of months",
+    description:
+      "The page has charts of the monthly report, the tables behind them, and a form that chooses the months.",
+    responses: {
+      200: html,
+      303: "leads to the sign-in page",
+      307: "another tab renews the session",
+      403: `requires the scope ${readScope}`,
+      409: "another tab renews the session",
+      422: "the page, with what is wrong with the months",
+      503: "the database is not available",
+    },
   });
   app.get(
     "/reports",
@@ -115,14 +123,18 @@ export function reportRoutes(
     },
   );
 
-  const receipts = pageDescription("Shows receipts and a search", {
-    200: html,
-    303: "leads to the sign-in page",
-    307: "another tab renews the session",
-    403: `requires the scope ${readScope}`,
-    409: "another tab renews the session",
-    422: "the page, with what is wrong with the search",
-    503: "the database or the search is not available",
+  const receipts = pageDescription({
+    summary: "Shows receipts and a search",
+    description: "The page has a form, and below it the texts that match.",
+    responses: {
+      200: html,
+      303: "leads to the sign-in page",
+      307: "another tab renews the session",
+      403: `requires the scope ${readScope}`,
+      409: "another tab renews the session",
+      422: "the page, with what is wrong with the search",
+      503: "the database or the search is not available",
+    },
   });
   app.get(
     "/receipts",

@@ -41,6 +41,8 @@ export function searchRoutes(app: Express, { db, prepared, search }: SearchRoute
         method: "POST",
         path: "/documents",
         summary: "Stores a text for the search",
+        description:
+          "The text is cut into pieces, which the search finds. A text with a known id replaces the one before.",
         tags: ["search"],
         before: [requireScopes("expenses:write"), requireTenant(), requireContentType("application/json")],
         request: { body: newDocument },
@@ -77,6 +79,7 @@ export function searchRoutes(app: Express, { db, prepared, search }: SearchRoute
         method: "GET",
         path: "/search",
         summary: "Finds texts by meaning and by word",
+        description: "The best match comes first. Spelling errors are tolerated.",
         tags: ["search"],
         before: [requireScopes("expenses:read"), requireTenant()],
         request: { query: searchQuery },

@@ -66,6 +66,7 @@ export function demoProcess(
       PATH: process.env["PATH"],
       NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
       CHECKOUT: checkout.path,
+      ...recorder(),
       ...env,
     },
   });
@@ -118,6 +119,12 @@ function commandLines(): readonly string[] {
       return []; // The process has just ended.
     }
   });
+}
+
+/** The variables with which `npm run test:prism` records the requests of a process. */
+function recorder(): NodeJS.ProcessEnv {
+  const { RECORD_EXCHANGES, NODE_OPTIONS } = process.env;
+  return RECORD_EXCHANGES === undefined ? {} : { RECORD_EXCHANGES, NODE_OPTIONS };
 }
 
 async function untilNobodyUses(folder: string): Promise<void> {
