@@ -99,20 +99,24 @@ async function prefixOf(kit: Kit, document: JsonObject): Promise<string | undefi
 }
 
 /**
- * Whether a route's security requirements demand a bearer token from every caller. An empty list or an empty
- * requirement allows any caller. The contract does not cover API keys and Basic authentication.
+ * Whether a route's security requirements demand a token from every caller: a bearer token, or beside it a token in a cookie. An
+ * empty list or an empty requirement allows any caller. The contract does not cover other API keys and Basic authentication.
  */
 function asksForToken(security: unknown, { components }: JsonObject): boolean {
   const schemes = isObject(components) ? components["securitySchemes"] : undefined;
-  const isBearer = (name: string): boolean => {
+  const schemeOf = (name: string): JsonObject => {
     const found: unknown = isObject(schemes) ? schemes[name] : undefined;
-    const { type, scheme = "" } = isObject(found) ? found : {};
+    return isObject(found) ? found : {};
+  };
+  const isBearer = (name: string): boolean => {
+    const { type, scheme = "" } = schemeOf(name);
     return type === "http" ? /^bearer$/i.test(String(scheme)) : type !== "apiKey" && type !== "mutualTLS";
   };
+  const isToken = (name: string): boolean => isBearer(name) || schemeOf(name)["in"] === "cookie";
+  if (!Array.isArray(security)) return false;
+  const alternatives = security.map((each) => (isObject(each) ? Object.keys(each) : []));
   return (
-    Array.isArray(security) &&
-    security.length > 0 &&
-    security.every((each) => isObject(each) && Object.keys(each).some(isBearer))
+    alternatives.some((names) => names.some(isBearer)) && alternatives.every((names) => names.some(isToken))
   );
 }
 

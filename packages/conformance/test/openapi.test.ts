@@ -14,7 +14,7 @@ describe("routes in /openapi.json", function () {
     expect(report.routes).to.equal(6);
   });
 
-  /** Checks some rules of a service that serves this document and has no routes of its own. */
+  /** Checks some rules of a service that serves this document and no routes. */
   async function checked(document: unknown, ...only: readonly string[]): Promise<ConformanceReport> {
     await using hollow = await startHollow({ routes: { ...systemRoutes, "/openapi.json": document } });
     return await checkConformance({ url: hollow.url, only, require: ["openapi"] });
@@ -79,12 +79,13 @@ describe("routes in /openapi.json", function () {
     expect(report.routes).to.equal(2);
   });
 
-  it("are not tested for a 401 when the document accepts an API key or Basic authentication", async () => {
+  it("are tested for a 401 unless the document accepts an API key, Basic authentication or only a cookie", async () => {
     const document = {
       components: {
         securitySchemes: {
           basic: { type: "http", scheme: "basic" },
           key: { type: "apiKey", in: "header", name: "X-Key" },
+          cookie: { type: "apiKey", in: "cookie", name: "session" },
           token: { type: "http", scheme: "Bearer" },
         },
       },
@@ -92,6 +93,8 @@ describe("routes in /openapi.json", function () {
         "/basic": { get: { security: [{ basic: [] }] } },
         "/either": { get: { security: [{ token: [] }, { key: [] }] } },
         "/both": { get: { security: [{ token: [], key: [] }] } },
+        "/session": { get: { security: [{ cookie: [] }] } },
+        "/token-or-session": { get: { security: [{ token: [] }, { cookie: [] }] } },
       },
     };
     const asked = new Set<string>();
@@ -112,7 +115,7 @@ describe("routes in /openapi.json", function () {
       { reaches: ["AUTH-13", "ERR-12"] },
     );
     expect(messagesOf(failures(report))).to.deep.equal(['ERR-12: WWW-Authenticate "Basic"']);
-    expect([...asked]).to.deep.equal(["/both"]);
+    expect([...asked]).to.deep.equal(["/both", "/token-or-session"]);
   });
 
   it("are read only up to the 50th", async () => {
