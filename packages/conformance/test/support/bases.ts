@@ -181,29 +181,29 @@ export const bases = {
   },
   /** The production environment. */
   prod: {
-    toml: `${service}env = "prod"\n${enabled("openapi", "auth", "tenancy")}${rsaAuth}${tenancyTable('sources = ["token", "subdomain"]')}`,
-    keys: rsaKeys,
+    toml: `${service}env = "prod"\n${enabled("openapi", "auth", "tenancy")}${ellipticAuth}${tenancyTable('sources = ["token", "subdomain"]')}`,
+    keys: ellipticKeys,
     tenancy: { ...signed, sources: ["token", "subdomain"] },
     features: [...features, "openapi"],
   },
   /** Every request needs a tenant, and the subdomain, an unsigned source, comes before the token. */
   required: {
-    toml: `${service}${enabled("auth", "tenancy")}${rsaAuth}${tenancyTable('sources = ["subdomain", "token"]\nrequire_tenant = true\nexempt_paths = ["/open", "/mixed", "/outbound", "/break/*", "/restore/*"]')}`,
-    keys: rsaKeys,
+    toml: `${service}${enabled("auth", "tenancy")}${ellipticAuth}${tenancyTable('sources = ["subdomain", "token"]\nrequire_tenant = true\nexempt_paths = ["/open", "/mixed", "/outbound", "/break/*", "/restore/*"]')}`,
+    keys: ellipticKeys,
     tenancy: { ...signed, sources: ["subdomain", "token"], requireTenant: true },
     features,
   },
   /** A caller without a tenant may act in the tenant that the request names. */
   trusting: {
-    toml: `${service}trusted_hosts = ["127.0.0.1", "*.svc.example"]\n${enabled("auth", "tenancy")}${rsaAuth}${tenancyTable('sources = ["token", "subdomain"]\ntrust_unscoped_principals = true')}`,
-    keys: rsaKeys,
+    toml: `${service}trusted_hosts = ["127.0.0.1", "*.svc.example"]\n${enabled("auth", "tenancy")}${ellipticAuth}${tenancyTable('sources = ["token", "subdomain"]\ntrust_unscoped_principals = true')}`,
+    keys: ellipticKeys,
     tenancy: { ...signed, sources: ["token", "subdomain"], trustUnscopedPrincipals: true },
     features: [...features, "trusted_hosts"],
   },
   /** The verified subject is the tenant if the token does not name one. */
   user: {
-    toml: `${service}${enabled("auth", "tenancy")}${rsaAuth}${tenancyTable('sources = ["token", "user"]')}`,
-    keys: rsaKeys,
+    toml: `${service}${enabled("auth", "tenancy")}${ellipticAuth}${tenancyTable('sources = ["token", "user"]')}`,
+    keys: ellipticKeys,
     tenancy: { ...signed, sources: ["token", "user"] },
     features,
   },
