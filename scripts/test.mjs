@@ -1,5 +1,5 @@
-// Builds with types, then runs all tests: first in parallel the tests that can share the machine, then one by one the tests
-// that measure. Prints its progress by package. Ends with the slowest files, a table by package, the skipped tests with
+// Builds with types, then runs all tests: first in parallel the tests that can share a processor, then at most two at a time the
+// tests that measure. Prints its progress by package. Ends with the slowest files, a table by package, the skipped tests with
 // their reasons and the counts on one line. Arguments name test files to run instead of all.
 import { spawn } from "node:child_process";
 import { globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -21,7 +21,8 @@ const started = performance.now();
 /** A step that prints nothing itself prints its time this often. */
 const SILENT_S = 15;
 
-const alone = [
+/** Each of these needs a processor for itself. */
+const measured = [
   "bench/test/{budget,command-line}.test.ts",
   "experiments/test/{memory-soak,readiness-herd}.test.ts",
   // The conformance kit judges deadlines of one second.
@@ -36,6 +37,7 @@ const tests = [
 
 // The longest files start first, so that no processor waits at the end while one of them still runs.
 const longest = [
+  "examples/full-service/test/test-mode.test.ts",
   "packages/conformance/test/mutations.test.ts",
   "examples/full-service/test/browser/session.test.ts",
   "test/docs-samples.test.ts",
@@ -56,11 +58,15 @@ const longest = [
 const groups = [
   {
     name: "tests",
-    files: inOrder(globSync(tests, { exclude: alone })),
+    files: inOrder(globSync(tests, { exclude: measured })),
     // Three more than processors, because many tests wait for servers and timeouts; with two more, a tenth of the CPU was idle.
     args: ["--parallel", "--jobs", String(availableParallelism() + 3)],
   },
-  { name: "measured", files: inOrder(globSync(alone)), args: [] },
+  {
+    name: "measured",
+    files: inOrder(globSync(measured)),
+    args: availableParallelism() > 1 ? ["--parallel", "--jobs", "2"] : [],
+  },
 ];
 
 let failed = false;
