@@ -26,7 +26,12 @@ export interface SchemaIssue {
 /** Whether a schema describes what is sent to the service or what it answers. */
 export type Direction = "input" | "output";
 
-type JsonSchemaWriter = (options: { readonly target: "draft-2020-12" }) => Record<string, unknown>;
+interface WriterOptions {
+  readonly target: "draft-2020-12";
+  readonly libraryOptions: Readonly<Record<string, unknown>>;
+}
+
+type JsonSchemaWriter = (options: WriterOptions) => Record<string, unknown>;
 
 /** A JSON Schema of draft 2020-12. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -58,13 +63,18 @@ export function hasPlainMessages(validator: StandardSchema): boolean {
   return validator["~standard"].vendor === "zod";
 }
 
+const writing: WriterOptions = {
+  target: "draft-2020-12",
+  // A part that the library cannot express, such as a date, becomes `{}`; the first option is zod's, the second valibot's.
+  libraryOptions: { unrepresentable: "any", errorMode: "ignore" },
+};
+
 /** Returns the JSON Schema of a schema; `{}`, which allows everything, if its library writes none. */
 export function jsonSchemaOf(schema: Schema, direction: Direction): JsonSchema {
   if (!("~standard" in schema)) return schema.schema;
   try {
-    return schema["~standard"].jsonSchema?.[direction]({ target: "draft-2020-12" }) ?? {};
+    return schema["~standard"].jsonSchema?.[direction](writing) ?? {};
   } catch {
-    // The library cannot express a part of the schema, such as a transformation.
     return {};
   }
 }

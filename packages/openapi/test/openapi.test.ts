@@ -381,13 +381,16 @@ describe("openapi()", () => {
     expect(JSON.stringify(schemas["postDBody"])).to.contain('"$ref":"#/components/schemas/postDBody"');
   });
 
-  it("shows the JSON Schema that a library writes, one that is given, and {} if there is none", () => {
+  it("shows the JSON Schema that a library writes, one that is given, and {} if there is none or for a part without one", () => {
     const body = { type: "object", properties: { n: { type: "number" } } } as const;
     const schemas: readonly [Schema, object][] = [
       [type({ n: "number" }), { ...body, required: ["n"] }],
       [{ schema: body, validator: v.object({ n: v.number() }) }, body],
       [v.object({ n: v.number() }), {}],
-      [z.object({ at: z.date() }), {}],
+      [
+        z.object({ n: z.number(), at: z.date() }),
+        { ...body, properties: { ...body.properties, at: {} }, required: ["n", "at"] },
+      ],
     ];
     for (const [schema, expected] of schemas) {
       const request = { body: schema };
