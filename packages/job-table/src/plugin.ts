@@ -5,6 +5,7 @@ import type { JobTable } from "./job-table.ts";
 import { queueOptions, type QueuePluginSettings } from "./plugin-options.ts";
 import type { JobHandler } from "./worker/options.ts";
 
+export { queueOptions } from "./plugin-options.ts";
 export type { QueueTools } from "./plugin-parts.ts";
 
 /** `[plugin.queue]`: the job table as `service.jobs`, its worker and the queue page. */

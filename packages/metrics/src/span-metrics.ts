@@ -14,7 +14,7 @@ interface SpanCounts {
 const spanMetricsOptions = defineOptions("spanMetrics()", {
   /** The prom-client registry to add to, for example the one from `metrics()`. Required. */
   registry: { kind: k.objectWith<Registry>("a prom-client registry", "registerMetric", "metrics") },
-  /** Called at each scrape for the numbers. If it throws, they are 0. Required. */
+  /** Called at each scrape for the counts. If it throws, they are 0. Required. */
   counts: { kind: k.func<() => SpanCounts>() },
 });
 

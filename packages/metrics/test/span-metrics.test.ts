@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { Registry } from "prom-client";
 
 describe("spanMetrics", () => {
-  it("shows the numbers of spans at the time of the scrape", async () => {
+  it("shows the counts of spans at the time of the scrape", async () => {
     const registry = new Registry();
     let exported = 7;
     spanMetrics({ registry, counts: () => ({ exported, dropped: 2, failedBatches: 1 }) });

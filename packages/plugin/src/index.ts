@@ -10,6 +10,7 @@ export {
   type BackgroundPart,
   type FrameworkRoute,
   type JobHandlers,
+  type JobSchedules,
   type PluginParts,
   type SchemaPart,
   type StopHook,

@@ -72,7 +72,7 @@ export function joinPlugins<const Name extends string, const P extends readonly 
         const { finish } = made;
         parts = mergeParts(parts, {
           ...made,
-          finish: finish && ((handlers) => partsFrom(() => finish(handlers))),
+          finish: finish && ((handlers, schedules) => partsFrom(() => finish(handlers, schedules))),
         });
       }
       return parts;
@@ -102,7 +102,7 @@ function joinedKeys(name: string, plugins: readonly AnyPlugin[]): OptionEntries 
 
 /** Returns a fault for each member that an earlier plugin has also returned. */
 function repeatedMembers(name: string, before: PluginParts, made: PluginParts): readonly Fault[] {
-  return (["parts", "offers", "handlers"] as const).flatMap((slot) =>
+  return (["parts", "offers", "handlers", "schedules"] as const).flatMap((slot) =>
     Object.keys(made[slot] ?? {})
       .filter((member) => Object.hasOwn(before[slot] ?? {}, member))
       .map((member) => ({

@@ -1,6 +1,6 @@
 import type { Middleware } from "@svc/context";
 import { compose } from "./compose.ts";
-import type { JobHandlers, PluginParts, StopHook } from "./slots.ts";
+import type { JobHandlers, JobSchedules, PluginParts, StopHook } from "./slots.ts";
 
 type LayerSlot = "edge" | "identity" | "admission" | "behindBody" | "page";
 
@@ -28,6 +28,7 @@ export function mergeParts(one: PluginParts, other: PluginParts): PluginParts {
     schemas: list(one.schemas, other.schemas),
     work: list(one.work, other.work),
     handlers: { ...one.handlers, ...other.handlers },
+    schedules: { ...one.schedules, ...other.schedules },
     info: infoOf(one.info, other.info),
     stop: stopOf(one.stop, other.stop),
     finish: finishOf(one.finish, other.finish),
@@ -65,10 +66,10 @@ function stopOf(first: PluginParts["stop"], second: PluginParts["stop"]): Plugin
 
 function finishOf(first: PluginParts["finish"], second: PluginParts["finish"]): PluginParts["finish"] {
   if (first === undefined || second === undefined) return first ?? second;
-  return async (handlers: JobHandlers) => {
-    const made = await first(handlers);
+  return async (handlers: JobHandlers, schedules: JobSchedules) => {
+    const made = await first(handlers, schedules);
     try {
-      return mergeParts(made, await second(handlers));
+      return mergeParts(made, await second(handlers, schedules));
     } catch (error) {
       await stopQuietly(made);
       throw error;

@@ -41,12 +41,20 @@ const check = shaped("a readiness check such as { name, critical: false, check()
   check: func(),
 });
 const schema = shaped("a table such as { key, ensureSchema() }", { key: string(), ensureSchema: func() });
+const schedule = shaped("a schedule such as { everySeconds: 60, task }", { task: string() });
 const part = shaped("a background component such as { name, start(), stop() }", {
   name: string(),
   start: func(),
   stop: func(),
 });
 
+const schedules: Kind<object> = {
+  expects: "an object of schedules by name",
+  accepts: (value): value is object =>
+    typeof value === "object" &&
+    value !== null &&
+    Object.values(value).every((each) => schedule.accepts(each)),
+};
 const handlers: Kind<object> = {
   expects: "an object of functions by task",
   accepts: (value): value is object =>
@@ -70,6 +78,7 @@ const slots: { readonly [N in keyof PluginParts]-?: OptionalKind<unknown, undefi
   info: optional(objectWith("an object or a function")),
   schemas: optional(listOf(schema)),
   handlers: optional(handlers),
+  schedules: optional(schedules),
   work: optional(listOf(part)),
   stop: optional({ expects: "a pair of a phase and a function", accepts: isStop }),
   finish: middleware,

@@ -41,6 +41,9 @@ export interface SchemaPart {
 /** Job handlers by task, as in `createWorker()`. */
 export type JobHandlers = Readonly<Record<string, (payload: never, job: never) => unknown>>;
 
+/** Schedules by name, as in `createScheduler()`; each queues jobs of one task. */
+export type JobSchedules = Readonly<Record<string, { readonly task: string }>>;
+
 /** The parts that a plugin adds to a service. */
 export interface PluginParts<Parts extends object = object> {
   /** Objects that become members of the service under these names, for example `{ cache }`. Default: none. */
@@ -74,13 +77,16 @@ export interface PluginParts<Parts extends object = object> {
   readonly schemas?: readonly SchemaPart[] | undefined;
   /** Jobs that the queue's worker runs for the plugin. */
   readonly handlers?: JobHandlers | undefined;
+  /** Schedules of these jobs, which the plugin `queue` runs. */
+  readonly schedules?: JobSchedules | undefined;
   /** Background parts, in the order in which they stop. */
   readonly work?: readonly BackgroundPart[] | undefined;
   /** A hook that runs in one phase of the shutdown. */
   readonly stop?: readonly [phase: StopPhase, hook: StopHook] | undefined;
   /**
-   * Called after all plugins have started, with the job handlers of all plugins and of the application. The returned parts
-   * are added to these.
+   * Called after all plugins have started, with the job handlers and schedules of all plugins and of the application. The
+   * returned parts are added to these.
    */
-  readonly finish?: ((handlers: JobHandlers) => PluginParts | Promise<PluginParts>) | undefined;
+  readonly finish?:
+    ((handlers: JobHandlers, schedules: JobSchedules) => PluginParts | Promise<PluginParts>) | undefined;
 }

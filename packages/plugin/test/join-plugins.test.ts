@@ -98,7 +98,7 @@ describe("joinPlugins", () => {
     expect(parts?.page.options).to.deep.equal(["page"]);
     expect([parts?.page.tools, parts?.page.store]).to.deep.equal([5, parts?.store]);
     expect((made.info as () => object)()).to.deep.equal({ table: "a", page: "/b" });
-    expect(await made.finish?.({})).to.have.property("checks");
+    expect(await made.finish?.({}, {})).to.have.property("checks");
   });
 
   it("reports invalid parts of one plugin, and keeps its stop hook", async () => {
@@ -131,7 +131,7 @@ describe("joinPlugins", () => {
       first,
       finished(() => ({ pages: [] })),
     );
-    await (await wrong.start(contextWith({ table: "a" }, faults))).finish?.({});
+    await (await wrong.start(contextWith({ table: "a" }, faults))).finish?.({}, {});
     expect(faults.map(String).join()).to.contain("plugin.store: returned pages, which is unknown");
 
     let stopped = 0;
@@ -141,7 +141,7 @@ describe("joinPlugins", () => {
     });
     const context = { ...contextWith({}), attempt: async (make: () => unknown) => make() };
     const made = await joinPlugins("store", opens, throws).start(context as unknown as PluginContext<never>);
-    const error: unknown = await Promise.resolve(made.finish?.({})).catch((each: unknown) => each);
+    const error: unknown = await Promise.resolve(made.finish?.({}, {})).catch((each: unknown) => each);
     expect([String(error), stopped]).to.deep.equal(["TypeError: no handlers", 1]);
   });
 

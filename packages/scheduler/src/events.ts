@@ -3,7 +3,7 @@ export interface FiredTick {
   /** Name of the schedule. */
   readonly name: string;
   readonly task: string;
-  /** Time of the tick, ISO 8601 in UTC; also in the payload as `scheduled_for`. */
+  /** Time of the tick, ISO 8601 in UTC; the payload has it as `scheduled_for`. */
   readonly at: string;
   readonly jobId: string;
   /** False if a job with this id was already in the table. */

@@ -6,24 +6,24 @@ import type { Scheduler } from "./scheduler.ts";
 import { ticksOptions } from "./ticks-options.ts";
 
 /**
- * Adds schedules to `[plugin.queue]`. They queue jobs in the table of the plugin that `joinPlugins()` joins with this
- * one.
+ * Adds schedules to `[plugin.queue]`: those of the application and of other plugins. They queue jobs in the table of the
+ * plugin that `joinPlugins()` joins with this one.
  */
 export const schedulesPlugin = definePlugin({
   name: "queue",
   options: ticksOptions,
-  async start({ options, service: { role }, logger, part, code, attempt }) {
-    const { schedules = {} } = code<{ readonly schedules: Schedules }>("work") ?? {};
-    const table = part<JobTable>("jobs");
-    if (table === undefined || Object.keys(schedules).length === 0) return {};
-    const { createScheduler } = await import("./scheduler.ts");
-    const scheduler = await attempt(() => createScheduler({ ...options, table, schedules, logger }));
+  start({ options, service: { role }, logger, part, attempt }) {
+    let scheduler: Scheduler | undefined;
     return {
-      offers: { scheduler },
-      ...(role === "server" || scheduler === undefined ? {} : partsOf(scheduler)),
-      finish(handlers) {
+      offers: { scheduler: { nextTicks: () => scheduler?.nextTicks() ?? [] } },
+      async finish(handlers, given) {
+        const schedules = given as Schedules;
+        const table = part<JobTable>("jobs");
+        if (table === undefined || Object.keys(schedules).length === 0) return {};
+        const { createScheduler } = await import("./scheduler.ts");
+        scheduler = await attempt(() => createScheduler({ ...options, table, schedules, logger }));
         refuseUnhandled(schedules, Object.keys(handlers));
-        return {};
+        return role === "server" || scheduler === undefined ? {} : partsOf(scheduler);
       },
     };
   },

@@ -23,7 +23,7 @@ from unnest($1::text[]) as wanted (name)`,
       return { serverMs: rows[0]?.server_ms ?? Number.NaN, lastMs };
     },
 
-    /** Stores the start of a new schedule, so that any scheduler fires its first tick after it. */
+    /** Stores the start time of a new schedule; every scheduler then fires only ticks after that time. */
     async begin(name: string, ms: number): Promise<void> {
       await access.query(
         `insert into ${ticks} (name, fire_at, claimed_by, claimed_at)

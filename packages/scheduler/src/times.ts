@@ -1,6 +1,6 @@
 /** The ticks of a schedule, in milliseconds since the Unix epoch. */
 export interface Times {
-  /** Returns the first tick after `ms`, or Infinity if there is none. */
+  /** Returns the first tick after `ms`, or Infinity if no tick follows. */
   after(ms: number): number;
 }
 

@@ -75,7 +75,7 @@ describe("schedulers that are killed", function () {
     for (const child of started) child.kill("SIGKILL");
   });
 
-  it("SCH-1 SCH-4 queues each of 39 ticks exactly once when schedulers die at every statement boundary", async () => {
+  it("SCH-1 SCH-4 queue each of 39 ticks exactly once when they die at every statement boundary", async () => {
     const pool = openPool(database.url);
     const admin = openPool(database.url, 1);
     await using bench = await openBench(database.url, pool);
