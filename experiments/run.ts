@@ -30,6 +30,7 @@ const experiments: Readonly<Record<string, () => Promise<Experiment>>> = {
   "job-stop": async () => (await import("./job-stop.ts")).jobStop,
   "rollup-zones": async () => (await import("./rollup-zones.ts")).rollupZones,
   "rate-limit-replicas": async () => (await import("./rate-limit-replicas.ts")).rateLimitReplicas,
+  "rollup-drift": async () => (await import("./rollup-drift.ts")).rollupDrift,
   "rollup-races": async () => (await import("./rollup-races.ts")).rollupRaces,
 };
 

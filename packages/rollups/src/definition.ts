@@ -37,6 +37,8 @@ export interface Definition {
   readonly givenTenant: string | undefined;
   readonly tenant: string | undefined;
   readonly tenantType: TenantType;
+  /** Table that lists the tenants; undefined if rows and totals tell them. */
+  readonly tenantTable: string | undefined;
   readonly givenTime: string;
   readonly time: string;
   readonly where: string | undefined;

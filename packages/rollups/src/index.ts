@@ -1,4 +1,5 @@
 export type { LocalDates, Moment, TenantDates } from "./arguments.ts";
+export { bindRollup, type BoundRollup, type BoundRollupOptions } from "./bound-rollup.ts";
 export type { Combine } from "./combine.ts";
 export type { TenantType } from "./definition.ts";
 export { RollupError, type RollupErrorCode } from "./errors.ts";
@@ -10,3 +11,6 @@ export type { Refreshed, RefreshedBucket } from "./refresh.ts";
 export { defineRollup, type Rollup } from "./rollup.ts";
 export type { Migration } from "@svc/sql";
 export type { Drift, Verified } from "./verify.ts";
+export type { Findings, Verification } from "./verifications.ts";
+export { createVerifier, type Verifier, type VerifierOptions, type VerifierQueue } from "./verifier.ts";
+export type { DriftedBucket, VerifiedTurn, VerifyTurn } from "./verify-next.ts";

@@ -108,15 +108,19 @@ on conflict (rollup, tenant, month) do update set generation = kept.generation +
     const tx = original(bound);
     // With a snapshot older than the lock, the generation may be outdated: queue a job without an id.
     if (bucket.isolation !== "read committed") return jobs.enqueue(job, { tx });
-    // Include the zone: in another zone the same instant may belong to another month.
-    const zone = definition.zone.toLowerCase();
-    const parts = [definition.givenTable, zone, bucket.tenant, bucket.month, counted];
-    const id = `rollup-${createHash("sha256").update(JSON.stringify(parts)).digest("hex")}`;
+    const id = idOf(bucket, counted);
     const queued = await jobs.enqueue({ ...job, id }, { tx });
     if (queued.enqueued) return queued;
     // A dead job may not have incremented the generation, if its workers were lost or did not know the task: retry it.
     const revived = await jobs.retryDead?.([id], { tx });
     return { id, enqueued: revived?.includes(id) === true };
+  }
+
+  function idOf({ tenant, month }: Bucket, counted: string): string {
+    // Include the zone: in another zone the same instant may belong to another month.
+    const zone = definition.zone.toLowerCase();
+    const parts = [definition.givenTable, zone, tenant, month, counted];
+    return `rollup-${createHash("sha256").update(JSON.stringify(parts)).digest("hex")}`;
   }
 
   function jobOf(payload: RefreshPayload): Parameters<RefreshQueue["enqueue"]>[0] {
@@ -144,6 +148,21 @@ on conflict (rollup, tenant, month) do update set generation = kept.generation +
       }
       return queued;
     },
+    /**
+     * Returns whether a refresh of a bucket is pending or running. `tx` must hold the bucket's lock. A queue has no function to
+     * look up a job, so this queues one and rolls back.
+     */
+    async isPending(jobs: RefreshQueue, bound: Queryable, bucket: Bucket): Promise<boolean> {
+      const tx = original(bound);
+      const id = idOf(bucket, await generation(bound, bucket));
+      const at = new Date(Number(bucket.from_s) * 1000).toISOString();
+      await bound.query("savepoint svc_rollup_probe");
+      const { enqueued } = await jobs.enqueue({ ...jobOf({ tenant: bucket.tenant, at }), id }, { tx });
+      // A dead job refreshes nothing.
+      const revived = enqueued ? [] : ((await jobs.retryDead?.([id], { tx })) ?? []);
+      await bound.query("rollback to savepoint svc_rollup_probe");
+      return !enqueued && !revived.includes(id);
+    },
     async handle(db: Database, payload: unknown, job: RefreshJob): Promise<Refreshed> {
       checkMembers("the payload", payload, ["tenant", "at"]);
       const moment = payload as Moment;
@@ -162,3 +181,5 @@ on conflict (rollup, tenant, month) do update set generation = kept.generation +
     },
   };
 }
+
+export type RefreshJobs = ReturnType<typeof createRefreshJobs>;

@@ -28,6 +28,11 @@ export const sourceOptions = defineOptions(`${SUBJECT} source`, {
   tenantColumn: { kind: nullOr(k.string()) },
   /** Type of the tenant column: `text` (also for `varchar`), `uuid`, `integer` or `bigint`. Default: `text`. */
   tenantType: { kind: k.withDefault(k.oneOf("text", "uuid", "integer", "bigint"), "text") },
+  /**
+   * Table without row security that lists the tenants, in a column with the name of `tenantColumn`; `verifyNext()` reads it
+   * where row security hides tenants. Default: none; it reads the tenants of the rows and the totals.
+   */
+  tenantTable: { kind: k.optional(k.string()) },
   /** Column of type `timestamptz` that determines the month of a row. Required. */
   timeColumn: { kind: k.string() },
   /**

@@ -10,6 +10,7 @@ import {
   type RollupMeasure,
   rollupOptions,
   type RollupOptions,
+  type RollupSource,
   sourceOptions,
 } from "./options.ts";
 import { checkZone } from "./zone.ts";
@@ -46,6 +47,7 @@ export function resolveRollup(given: RollupOptions): Definition {
     givenTenant: source.tenantColumn ?? undefined,
     tenant: source.tenantColumn === null ? undefined : quoted("source.tenantColumn", source.tenantColumn),
     tenantType: source.tenantType,
+    tenantTable: tenantTableOf(source),
     givenTime: source.timeColumn,
     time: quoted("source.timeColumn", source.timeColumn),
     where: source.where,
@@ -56,6 +58,13 @@ export function resolveRollup(given: RollupOptions): Definition {
     commandTimeoutMs: options.commandTimeoutMs,
     maintenanceTimeoutMs: options.maintenanceTimeoutMs,
   };
+}
+
+function tenantTableOf({ tenantTable, tenantColumn }: RollupSource): string | undefined {
+  if (tenantTable === undefined) return undefined;
+  if (tenantColumn === null) throw wrong("source.tenantTable", "has no use where rows have no tenant");
+  quoted("source.tenantTable", tenantTable, qualified);
+  return tenantTable;
 }
 
 function resolveGroup(given: string, group: RollupGroup): Group {

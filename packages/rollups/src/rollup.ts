@@ -13,7 +13,9 @@ import { queryTotals, type RollupQuery, type Total } from "./query.ts";
 import { rebuildEverything, rebuildRange, type Rebuilt } from "./rebuild.ts";
 import { createRefresher, type Refreshed, type RefreshedBucket } from "./refresh.ts";
 import { ddlOf, ensureRollup, migrationsOf } from "./schema.ts";
+import type { Definition } from "./definition.ts";
 import { type Verified, verifyRange } from "./verify.ts";
+import { type VerifiedTurn, type VerifyTurn, verifyTurn } from "./verify-next.ts";
 
 /**
  * Monthly totals, by local month, that always equal the sums of their source rows. Errors of the server are passed on
@@ -51,6 +53,13 @@ export interface Rollup {
   rebuildAll(db: Database): Promise<Omit<Rebuilt, "months">>;
   /** Compares totals with their source rows in both directions, and checks for the source index. Changes nothing. */
   verify(db: Database, range: TenantDates): Promise<Verified>;
+  /**
+   * Compares the months of the next tenants, at most 100, each in a transaction of its own. Call it again with `after: next`
+   * until `next` is undefined.
+   *
+   * @throws RollupError `_ARGUMENT`, `_TENANT`, `_ZONE`, `_SCHEMA`
+   */
+  verifyNext(db: Database, turn: VerifyTurn): Promise<VerifiedTurn>;
   /** Returns totals ordered by month and groups. Combines measures over the columns that `by` omits. */
   query(db: Database, tenant: Moment["tenant"], query: RollupQuery): Promise<Total[]>;
   /** Queues a refresh in the transaction that writes the rows; a bucket has at most one pending job. */
@@ -78,7 +87,7 @@ export function defineRollup(given: RollupOptions): Rollup {
   const definition = resolveRollup(given);
   const refresher = createRefresher(definition);
   const jobs = createRefreshJobs(definition, refresher);
-  return {
+  const rollup: Rollup = {
     name: definition.name,
     table: definition.givenTable,
     timeZone: definition.zone,
@@ -94,9 +103,19 @@ export function defineRollup(given: RollupOptions): Rollup {
     rebuild: (db, range) => rebuildRange(db, definition, refresher, range),
     rebuildAll: (db) => rebuildEverything(db, definition),
     verify: (db, range) => verifyRange(db, definition, range),
+    verifyNext: (db, turn) => verifyTurn(db, definition, { refresher, jobs }, turn),
     query: (db, tenant, query) => queryTotals(db, definition, tenant, query),
     enqueueRefresh: (queue, moment, options) => jobs.enqueue(queue, moment, options),
     enqueueRefreshMany: (queue, moments, options) => jobs.enqueueMany(queue, moments, options),
     handlers: (db) => ({ [taskOf(definition)]: (payload, job) => jobs.handle(db, payload, job) }),
   };
+  definitions.set(rollup, definition);
+  return rollup;
+}
+
+const definitions = new WeakMap<object, Definition>();
+
+/** Returns the definition of a rollup; undefined for any other value. */
+export function definitionOf(rollup: unknown): Definition | undefined {
+  return typeof rollup === "object" && rollup !== null ? definitions.get(rollup) : undefined;
 }

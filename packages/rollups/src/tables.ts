@@ -84,3 +84,11 @@ export async function checkTotals(db: Queryable, definition: Definition): Promis
 function schema(message: string, options?: ErrorOptions): RollupError {
   return new RollupError("ERR_SVC_ROLLUP_SCHEMA", message, options);
 }
+
+/** Returns whether the source exists. */
+export async function hasSource(db: Queryable, { source }: Definition): Promise<boolean> {
+  const { rows } = await db.query<{ present: boolean }>("select to_regclass($1) is not null as present", [
+    source,
+  ]);
+  return rows[0]?.present === true;
+}

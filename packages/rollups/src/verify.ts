@@ -42,31 +42,35 @@ export async function verifyRange(
   checkMembers("the last argument of verify()", given, ["tenant", "from", "to"]);
   const tenant = tenantOf(definition, given.tenant);
   const months = monthsOf(given, { bounded: true });
-  const work = (tx: Queryable): Promise<Verified> => compare(tx, definition, tenant, months);
+  const work = async (tx: Queryable): Promise<Verified> => ({
+    drift: await compareRange(tx, definition, tenant, months),
+    warnings: await indexWarnings(tx, definition),
+  });
   return explained(definition, () =>
     asTenant(db, maintenance(definition, "verify()"), definition, tenant, work),
   );
 }
 
-async function compare(
+/** Compares the months of a tenant in one snapshot of the given transaction. */
+export async function compareRange(
   tx: Queryable,
   definition: Definition,
   tenant: string | null,
   months: readonly string[],
-): Promise<Verified> {
+): Promise<readonly Drift[]> {
   const guard = (await tx.query<Recomputed>(guardOnlySql(definition), [definition.setting ?? null])).rows[0];
   checkZoneOf(definition, guard?.zone ?? null);
   if (guard !== undefined) checkSecured(guard, tenant);
   const values = [...months, ...(tenant === null ? [] : [tenant])];
   const { rows } = await tx.query<DriftRow>(driftSql(definition, tenant !== null), values);
-  const [index] = (
-    await tx.query<{ present: boolean }>(hasIndexSql(definition), [
-      definition.givenTenant ?? null,
-      definition.givenTime,
-    ])
-  ).rows;
-  const warning = `the source has no index for reading a month of a tenant: ${adviceOf(definition)}`;
-  return { drift: pairs(definition, rows), warnings: index?.present === false ? [warning] : [] };
+  return pairs(definition, rows);
+}
+
+async function indexWarnings(tx: Queryable, definition: Definition): Promise<readonly string[]> {
+  const columns = [definition.givenTenant ?? null, definition.givenTime];
+  const [index] = (await tx.query<{ present: boolean }>(hasIndexSql(definition), columns)).rows;
+  if (index?.present !== false) return [];
+  return [`the source has no index for reading a month of a tenant: ${adviceOf(definition)}`];
 }
 
 /** Pairs the expected and the stored measures of each group. */

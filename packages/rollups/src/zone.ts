@@ -6,18 +6,23 @@ import { wrong } from "./checks.ts";
 const SHORT: ReadonlySet<string> = new Set(["gmt", "prc", "roc", "rok", "uct", "utc"]);
 const AMBIGUOUS = /^(?:[a-z]{3}$|systemv\/)/i;
 
+/** Completes "must be ..." for a zone; {@link isZone} checks the same rule. */
+export const ZONE_EXPECTED = "an IANA time zone such as Europe/Berlin or UTC";
+
 /**
- * Rejects a name that is not in the time zone database. PostgreSQL, which computes with the zone, also accepts `Foo+5`,
- * and reads the sign of `+05:00` the other way round.
- *
- * @throws ConfigurationError
+ * Returns whether a name is in the time zone database. PostgreSQL, which computes with the zone, also accepts `Foo+5`, and
+ * reads the sign of `+05:00` the other way round.
  */
-export function checkZone(zone: string): void {
+export function isZone(zone: string): boolean {
   const isName = /^[A-Za-z][\w+\-/]{0,63}$/.test(zone);
   const isMeant = SHORT.has(zone.toLowerCase()) || !AMBIGUOUS.test(zone);
-  if (isName && isMeant && isKnown(zone)) return;
-  const shown = JSON.stringify(zone.slice(0, 80));
-  throw wrong("timeZone", `must be an IANA time zone such as Europe/Berlin or UTC; it is ${shown}`);
+  return isName && isMeant && isKnown(zone);
+}
+
+/** Rejects a name that is not in the time zone database. @throws ConfigurationError */
+export function checkZone(zone: string): void {
+  if (isZone(zone)) return;
+  throw wrong("timeZone", `must be ${ZONE_EXPECTED}; it is ${JSON.stringify(zone.slice(0, 80))}`);
 }
 
 function isKnown(zone: string): boolean {

@@ -18,6 +18,7 @@ const CALLS: Readonly<Record<string, (rollup: Rollup, db: Database) => Promise<u
   ensureSchema: (rollup, db) => rollup.ensureSchema(db),
   rebuild: (rollup, db) => rollup.rebuild(db, RANGE),
   rebuildAll: (rollup, db) => rollup.rebuildAll(db),
+  verifyNext: (rollup, db) => rollup.verifyNext(db, { from: "2026-03-01", to: "2026-03-31" }),
   verify: (rollup, db) => rollup.verify(db, RANGE),
   query: (rollup, db) => rollup.query(db, "acme", { from: RANGE.from, to: RANGE.to }),
   handlers: (rollup, db) => {

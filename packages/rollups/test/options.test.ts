@@ -32,6 +32,11 @@ describe("defineRollup()", () => {
       "source.where: has unbalanced parentheses",
       { source: { ...EXPENSES.source, where: "a = 1) or (b = 2" } },
     ],
+    [
+      "source.tenantTable: has no use where rows have no tenant",
+      { source: { ...EXPENSES.source, tenantColumn: null, tenantTable: "tenants" } },
+    ],
+    ["source.tenantTable: ", { source: { ...EXPENSES.source, tenantTable: "a.b.c" } }],
     ["source.where: must be SQL", { source: { ...EXPENSES.source, where: " " } }],
     ["source.where: must not contain NUL", { source: { ...EXPENSES.source, where: "a = 1\0" } }],
     ["measures.n.sql: must not contain NUL", { measures: measure("count(*)\0") }],

@@ -31,4 +31,9 @@ describe("the README of @svc/rollups", function () {
   it("ROLL-2 has a sample that refreshes totals by a job", async () => {
     expect(await output(1)).to.equal("true\nfalse\nfalse\n1\n[ { month: '2026-03-01', n: '3' } ]\n");
   });
+
+  it("ROLL-4 ROLL-5 has a sample of a service with the plugin `rollups`", async () => {
+    const lines = (await output(2)).split("\n").filter((line) => !line.startsWith("{"));
+    expect(lines.join("\n")).to.equal("[ { month: '2026-04-01', total: '12.50' } ]\n");
+  });
 });

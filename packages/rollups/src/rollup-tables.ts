@@ -1,0 +1,117 @@
+import type { Logger } from "@svc/context";
+import { atMostEvery, safeLogger } from "@svc/resilience";
+import { type Database, safeErrorText, SchemaError } from "@svc/sql";
+import { command, onConnection } from "./connection.ts";
+import type { Definition } from "./definition.ts";
+import { RollupError } from "./errors.ts";
+import type { NamedRollup } from "./named-rollups.ts";
+import { hasSource } from "./tables.ts";
+import { ensureVerifications } from "./verifications.ts";
+
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 10_000;
+const WARN_EVERY_MS = 60_000;
+
+/** Creates the tables of rollups, and tries again while some cannot be created. */
+export interface RollupTables {
+  /**
+   * Creates the tables of one rollup. Resolves although they cannot be created yet, so that nothing else waits for them.
+   *
+   * @throws SchemaError at the first attempt, if the definition does not fit the database
+   */
+  ensure(rollup: NamedRollup): Promise<void>;
+  /** Returns why a rollup has no tables; undefined if it has. */
+  faultOf(this: void, name: string): string | undefined;
+  /** Starts the further attempts. */
+  start(): void;
+  stop(): Promise<void>;
+}
+
+/** Options of {@link createRollupTables}. */
+export interface RollupTablesOptions {
+  readonly rollups: readonly NamedRollup[];
+  readonly db: Database;
+  /** Whether to create the table of verifications as well. */
+  readonly isVerified: boolean;
+  readonly logger: Logger | undefined;
+}
+
+export function createRollupTables({ rollups, db, isVerified, logger }: RollupTablesOptions): RollupTables {
+  const faults = new Map(rollups.map(({ name }) => [name, "its tables are not created yet"]));
+  const attempted = new Set<string>();
+  const log = safeLogger(logger);
+  const warn = atMostEvery(WARN_EVERY_MS, () =>
+    log?.warn(
+      { reasons: Object.fromEntries(faults) },
+      "the tables of some rollups cannot be created; retrying",
+    ),
+  );
+  let timer: NodeJS.Timeout | undefined;
+  let running: Promise<void> = Promise.resolve();
+  let isStopped = false;
+
+  async function ensure({ name, rollup, definition }: NamedRollup): Promise<void> {
+    const isFirst = !attempted.has(name);
+    attempted.add(name);
+    try {
+      // First, because a verification also reports that a source is missing.
+      if (isVerified) await ensureVerifications(db, definition);
+      // An application may create its tables later than the service creates these.
+      const isPresent = await onConnection(db, command(definition, "ensureSchema()"), (connection) =>
+        hasSource(connection, definition),
+      );
+      if (!isPresent) throw new MissingSource(definition);
+      await rollup.ensureSchema(db);
+      faults.delete(name);
+    } catch (error) {
+      faults.set(name, textOf(error));
+      if (isFirst && isWrong(error)) throw new SchemaError(definition.givenTable, linesOf(error));
+    }
+  }
+
+  async function retry(pauseMs: number): Promise<void> {
+    for (const each of rollups.filter(({ name }) => faults.has(name))) {
+      if (isStopped) return;
+      await ensure(each);
+    }
+    if (faults.size === 0 || isStopped) return;
+    warn();
+    timer = setTimeout(() => {
+      running = retry(Math.min(2 * pauseMs, LONGEST_PAUSE_MS));
+    }, pauseMs).unref();
+  }
+
+  return {
+    ensure,
+    faultOf: (name) => faults.get(name),
+    start() {
+      running = retry(FIRST_PAUSE_MS);
+    },
+    async stop() {
+      isStopped = true;
+      clearTimeout(timer);
+      await running;
+    },
+  };
+}
+
+class MissingSource extends Error {
+  constructor({ givenSource }: Definition) {
+    super(`the source ${givenSource} is missing: create it`);
+  }
+}
+
+/** Returns whether the definition does not fit the database, so that a later attempt would fail as well. */
+function isWrong(error: unknown): boolean {
+  return error instanceof RollupError || error instanceof SchemaError;
+}
+
+function linesOf(error: unknown): readonly string[] {
+  return error instanceof SchemaError ? error.faults : [textOf(error)];
+}
+
+function textOf(error: unknown): string {
+  if (error instanceof SchemaError) return error.faults.join("; ");
+  const isOwn = error instanceof RollupError || error instanceof MissingSource;
+  return isOwn ? error.message : `the database does not answer (${safeErrorText(error)})`;
+}

@@ -1,0 +1,317 @@
+import { testDatabase } from "@svc/dev-services";
+import { ConfigurationError, withNames } from "@svc/options";
+import type { PluginParts } from "@svc/plugin";
+import { defineRollup } from "@svc/rollups";
+import { rollupsPlugin, type RollupsMembers } from "@svc/rollups/plugin";
+import { collectingLogger } from "@svc/test-support";
+import { expect } from "chai";
+import { Pool } from "pg";
+import { EXPENSES, openExpenses, openPool } from "./support/expenses.ts";
+
+const names = {
+  subject: "the service",
+  of: (option: string) => (option === "rollups" ? "rollups" : `plugin.rollups.${option}`),
+};
+const queue = { enqueue: () => undefined };
+const { timeZone: _zone, name: _name, ...draft } = EXPENSES;
+
+interface Given {
+  readonly options?: object;
+  readonly db?: unknown;
+  readonly jobs?: object | undefined;
+  readonly enabled?: readonly string[];
+  readonly tools?: object;
+}
+
+interface Started {
+  readonly parts: PluginParts<RollupsMembers>;
+  /** The faults as `key message`. */
+  readonly faults: readonly string[];
+}
+
+/** Starts the plugin as a service does. */
+async function start({
+  options = {},
+  db,
+  jobs,
+  enabled = ["database", "queue"],
+  tools,
+}: Given): Promise<Started> {
+  const entries = Object.entries(rollupsPlugin.options.keys);
+  const defaults = Object.fromEntries(entries.map(([name, { kind }]) => [name, kind.fallback]));
+  const faults: string[] = [];
+  async function attempt<T>(make: () => T | Promise<T>): Promise<T | undefined> {
+    try {
+      return await make();
+    } catch (error) {
+      if (!(error instanceof ConfigurationError)) throw error;
+      faults.push(...error.faults.map(({ key, message }) => `${key} ${message}`));
+      return undefined;
+    }
+  }
+  const parts = await attempt(() =>
+    rollupsPlugin.start({
+      options: withNames({ ...defaults, ...options }, names),
+      logger: collectingLogger(),
+      part: (member: string) => ({ db, jobs, rollupTools: tools })[member],
+      code: () => undefined,
+      isEnabled: (plugin: string) => enabled.includes(plugin),
+      nameOf: names.of,
+      attempt,
+    } as never),
+  );
+  return { parts: parts ?? {}, faults };
+}
+
+describe("the plugin `rollups`, on its own", function () {
+  this.timeout(60_000);
+  const database = testDatabase({ name: "rollups plugin" });
+  let db: Pool;
+  before(() => {
+    db = openPool(database.url, 4);
+  });
+  after(() => db.end());
+
+  it("has these keys", () => {
+    const { name, uses, needs, options } = rollupsPlugin;
+    expect([name, uses, needs]).to.deep.equal(["rollups", ["database", "queue", "metrics"], []]);
+    const keys = Object.entries(options.keys).map(([option, entry]) => ("key" in entry ? entry.key : option));
+    expect(keys).to.deep.equal(["refresh", "verify_every", "verify_months", "repair", "zone", "rollups"]);
+  });
+
+  it("refuses a service without rollups or database", async () => {
+    const { faults } = await start({ enabled: ["queue"], jobs: queue });
+    expect(faults).to.deep.equal([
+      "plugins.enabled contains rollups, which has no rollups: pass rollups to createService()",
+      "plugins.enabled contains rollups, which needs a database: add database, or pass your own db to createService()",
+    ]);
+  });
+
+  it("refuses jobs without the plugin queue", async () => {
+    const rollups = { monthly: defineRollup(EXPENSES) };
+    const options = { rollups, refresh: "job", verifyEverySeconds: 60 };
+    expect((await start({ options, db, enabled: ["database"] })).faults).to.deep.equal([
+      'plugin.rollups.refresh is "job", which needs the plugin queue: enable it',
+      "plugin.rollups.verifyEverySeconds is 60, but jobs verify the totals: enable the plugin queue, or set it to 0",
+    ]);
+  });
+
+  it("adds nothing when the database or the queue was refused, which those plugins report", async () => {
+    const rollups = { monthly: defineRollup(EXPENSES) };
+    for (const given of [{ db }, { jobs: queue }]) {
+      const { parts, faults } = await start({ options: { rollups }, ...given });
+      expect([parts, faults]).to.deep.equal([{ parts: { rollups: {} } }, []]);
+    }
+  });
+
+  it("ROLL-4 gives the zone of the file to rollups that name none, and names them by their key", async () => {
+    const rollups = {
+      monthly: { ...draft, name: "expense_months" },
+      shop_months: { ...draft, timeZone: "Asia/Tokyo" },
+    };
+    const { parts, faults } = await start({ options: { rollups, zone: "Europe/Berlin" }, db, jobs: queue });
+    expect(faults).to.deep.equal([]);
+    const { monthly, shop_months: shops } = parts.parts?.rollups ?? {};
+    expect(monthly).to.include({ name: "expense_months", timeZone: "Europe/Berlin" });
+    expect(shops).to.include({ name: "shop_months", timeZone: "Asia/Tokyo" });
+    expect(parts.info).to.deep.equal({
+      rollups: [
+        {
+          name: "monthly",
+          table: "expense_months",
+          zone: "Europe/Berlin",
+          groups: ["category"],
+          measures: ["total", "n"],
+        },
+        {
+          name: "shop_months",
+          table: "shop_months",
+          zone: "Asia/Tokyo",
+          groups: ["category"],
+          measures: ["total", "n"],
+        },
+      ],
+      refresh: "inline",
+      verify_every: 0,
+      repair: false,
+    });
+  });
+
+  it("reports an unknown zone, wrong rollups, and two rollups of one table", async () => {
+    const faultsOf = async (options: object): Promise<readonly string[]> =>
+      (await start({ options, db, jobs: queue })).faults;
+    const rollups = {
+      a: defineRollup(EXPENSES),
+      b: defineRollup({ ...EXPENSES, name: "other", table: "expense_months" }),
+    };
+    expect(await faultsOf({ rollups, zone: "Mars/Base" })).to.deep.equal([
+      'plugin.rollups.zone must be an IANA time zone such as Europe/Berlin or UTC; it is "Mars/Base"',
+    ]);
+    expect(await faultsOf({ rollups })).to.deep.equal([
+      "rollups.b has the table expense_months, as rollups.a; choose another table",
+    ]);
+    const wrong = { a: 5, b: {}, c: { ...draft, timeZone: "BST" }, d: { refresh: () => undefined } };
+    expect((await faultsOf({ rollups: wrong })).join("\n")).to.equal(
+      [
+        "rollups.b.source is required and must be an object with table, tenantColumn and timeColumn",
+        "rollups.b.measures is required and must be an object",
+        'rollups.c.timeZone must be an IANA time zone such as Europe/Berlin or UTC; it is "BST"',
+      ].join("\n"),
+    );
+    expect(await faultsOf({ rollups: { a: 5, d: { refresh: () => undefined } } })).to.deep.equal([
+      "rollups.a must be a rollup returned by defineRollup()",
+      "rollups.d must be a rollup returned by defineRollup()",
+    ]);
+  });
+
+  it("adds the handlers of refreshes, and with verify_every a schedule, its handlers and a metric", async () => {
+    let drift: (() => Promise<object>) | undefined;
+    const tools = { driftMetric: async (given: () => Promise<object>) => void (drift = given) };
+    const rollups = { monthly: defineRollup(EXPENSES) };
+    const plain = await start({ options: { rollups }, db, jobs: queue, tools });
+    expect(Object.keys(plain.parts.handlers ?? {})).to.deep.equal(["rollup.refresh.expense_months"]);
+    expect([plain.parts.schedules, plain.parts.schemas?.map(({ key }) => key), drift]).to.deep.equal([
+      undefined,
+      ["rollups.monthly"],
+      undefined,
+    ]);
+    const options = { rollups, verifyEverySeconds: 3600 };
+    const { parts } = await start({ options, db, jobs: queue, tools });
+    expect(parts.schedules).to.deep.equal({
+      "rollups:verify": { everySeconds: 3600, task: "rollups:verify" },
+    });
+    expect(Object.keys(parts.handlers ?? {})).to.deep.equal([
+      "rollup.refresh.expense_months",
+      "rollups:verify",
+      "rollups:verify-tenants",
+    ]);
+    // The source does not exist yet; the table of verifications does not wait for it.
+    await parts.schemas?.[0]?.ensureSchema();
+    expect(await drift?.()).to.deep.equal({});
+    // Without the queue there are no handlers, which a service would refuse.
+    expect((await start({ options: { rollups }, db, enabled: ["database"] })).parts.handlers).to.deep.equal(
+      {},
+    );
+  });
+
+  describe("at the start", () => {
+    let made = 0;
+    const fresh = (): string => `late_${(made += 1)}`;
+    const columns = "(tenant_id text, spent_at timestamptz, category text, amount numeric)";
+
+    async function started(source: string, more: object = {}, pool: unknown = db) {
+      const rollup = defineRollup({
+        ...EXPENSES,
+        name: `${source}_months`,
+        source: { ...EXPENSES.source, table: source },
+        ...more,
+      });
+      const { parts } = await start({ options: { rollups: { monthly: rollup } }, db: pool, jobs: queue });
+      const [schema] = parts.schemas ?? [];
+      const [check] = parts.checks ?? [];
+      const [work] = parts.work ?? [];
+      if (schema === undefined || check === undefined || work === undefined)
+        throw new Error("a part is missing");
+      const ready = async () => check.check(AbortSignal.timeout(5000));
+      return { schema, work, ready, check };
+    }
+
+    it("creates the tables, and reports them in the check", async () => {
+      const source = fresh();
+      await db.query(`create table ${source} ${columns}`);
+      const { schema, ready, check } = await started(source);
+      expect(check).to.include({ name: "rollups", critical: false });
+      expect(await ready()).to.deep.include({
+        healthy: false,
+        detail: "rollup monthly: its tables are not created yet",
+      });
+      await schema.ensureSchema();
+      expect(await ready()).to.deep.include({ healthy: true, detail: "1 rollup(s)" });
+      await db.query(`drop table ${source}_months`);
+      expect(await ready()).to.deep.include({
+        healthy: false,
+        detail: `rollup monthly: the table ${source}_months is missing`,
+      });
+    });
+
+    it("does not wait for a source that is created later", async () => {
+      const source = fresh();
+      const { schema, work, ready } = await started(source);
+      await schema.ensureSchema();
+      expect(await ready()).to.deep.include({
+        healthy: false,
+        detail: `rollup monthly: the source ${source} is missing: create it`,
+      });
+      await db.query(`create table ${source} ${columns}`);
+      work.start();
+      while (!(await ready()).healthy) await new Promise((done) => setTimeout(done, 20));
+      await work.stop();
+    });
+
+    it("refuses a column that does not exist and a table of another definition, and later only reports them", async () => {
+      const source = fresh();
+      await db.query(`create table ${source} ${columns}`);
+      const { schema, work, ready } = await started(source, {
+        groupBy: { shop: { column: "shop" } },
+      });
+      const attempt = async (): Promise<readonly string[]> => {
+        try {
+          await schema.ensureSchema();
+          return [];
+        } catch (error) {
+          return (error as { faults: readonly string[] }).faults;
+        }
+      };
+      const message = "the source cannot be aggregated as defined: column source.shop does not exist";
+      expect(await attempt()).to.deep.equal([message]);
+      expect(await attempt()).to.deep.equal([]);
+      expect(await ready()).to.deep.include({ healthy: false, detail: `rollup monthly: ${message}` });
+      await db.query(`alter table ${source} add column shop text`);
+      work.start();
+      while (!(await ready()).healthy) await new Promise((done) => setTimeout(done, 20));
+      await work.stop();
+
+      const other = await started(source);
+      const error: unknown = await Promise.resolve(other.schema.ensureSchema()).catch(
+        (each: unknown) => each,
+      );
+      expect(error).to.include({ code: "ERR_SVC_SCHEMA" });
+      expect((error as { faults: readonly string[] }).faults).to.deep.equal([
+        `${source}_months is grouped by tenant_id, month, shop, not by tenant_id, month, category: choose another table`,
+      ]);
+    });
+
+    it("ROLL-4 reports a change of the zone until rebuildAll() has run", async () => {
+      await using each = await openExpenses(database.url);
+      const { pool, rollup, source } = each;
+      const moved = defineRollup({
+        ...EXPENSES,
+        name: rollup.name,
+        source: { ...EXPENSES.source, table: source },
+        timeZone: "America/Lima",
+      });
+      const { parts } = await start({ options: { rollups: { monthly: moved } }, db: pool, jobs: queue });
+      await parts.schemas?.[0]?.ensureSchema();
+      const ready = async () => parts.checks?.[0]?.check(AbortSignal.timeout(5000));
+      expect(await ready()).to.deep.include({
+        healthy: false,
+        detail:
+          "rollup monthly: its totals use months in Europe/Berlin, not in America/Lima, so it refuses to answer: call rebuildAll() once",
+      });
+      await parts.parts?.rollups["monthly"]?.rebuildAll();
+      expect(await ready()).to.deep.include({ healthy: true });
+    });
+
+    it("reports a database that does not answer", async () => {
+      const source = fresh();
+      const down = new Pool({ connectionString: "postgres://127.0.0.1:1/x", connectionTimeoutMillis: 500 });
+      const { schema, ready } = await started(source, {}, down);
+      await schema.ensureSchema();
+      expect(await ready()).to.deep.include({
+        healthy: false,
+        detail: "rollup monthly: the database does not answer (ECONNREFUSED)",
+      });
+      await down.end();
+    });
+  });
+});
