@@ -12,7 +12,8 @@ export type SearchErrorCode =
   | "ERR_SVC_SEARCH_DUPLICATE"
   | "ERR_SVC_SEARCH_INDEX"
   | "ERR_SVC_SEARCH_PEER"
-  | "ERR_SVC_SEARCH_EMBEDDED";
+  | "ERR_SVC_SEARCH_EMBEDDED"
+  | "ERR_SVC_SEARCH_QUEUE";
 
 /**
  * Thrown by a search store, with one of these codes:
@@ -25,6 +26,7 @@ export type SearchErrorCode =
  * - `_DUPLICATE`: a bulk load contained a chunk that exists already, and was rolled back.
  * - `_INDEX`: an approximate index could not be created.
  * - `_PEER`: an optional package is not installed. `_EMBEDDED`: the embedded database is not available.
+ * - `_QUEUE`: `ingestLater()` was called without a job queue.
  */
 export class SearchError extends TableError<SearchErrorCode> {
   override readonly name = "SearchError";

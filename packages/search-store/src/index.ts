@@ -19,3 +19,21 @@ export type { Migration } from "@svc/sql";
 export type { SearchRequest } from "./search/check-request.ts";
 export type { Hit } from "./search/search.ts";
 export { createSearchStore, type SearchStore } from "./store.ts";
+export { chunks, type ChunksOptions } from "./chunks.ts";
+export type { TenantSize } from "./index-care/tenant-sizes.ts";
+export {
+  bindSearch,
+  type BindSearchOptions,
+  type BoundCall,
+  type BoundIngest,
+  type BoundRequest,
+  type BoundSearch,
+  INGEST_TASK,
+  type IngestQueue,
+  type LaterIngest,
+} from "./service/bound-search.ts";
+export type { SearchEvent } from "./service/events.ts";
+export { ingestHandler } from "./service/ingest-handler.ts";
+export { createLazyStore, type LazyStore, type LazyStoreOptions } from "./service/lazy-store.ts";
+export { createMaintenance, type Maintenance, type MaintenanceOptions } from "./service/maintenance.ts";
+export { searchCheck } from "./service/search-check.ts";

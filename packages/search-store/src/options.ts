@@ -17,10 +17,10 @@ import {
   tableNameKind,
 } from "@svc/sql";
 import type { Embed } from "./embed.ts";
+import { tableOptions } from "./table-options.ts";
 import type { StoreEvent } from "./index-care/report.ts";
 
-/** Default name of the table. */
-export const DEFAULT_TABLE = "svc_chunks";
+export { DEFAULT_TABLE } from "./table-options.ts";
 
 // At most 40 bytes, which leaves room for the longer names of the table's indexes.
 const tableName = tableNameKind(40);
@@ -63,36 +63,11 @@ const storeOptions = defineOptions("createSearchStore()", {
    * Required.
    */
   db: { kind: databaseKind },
-  /** Length of an embedding, 1 to 4,000. Required. */
-  dimensions: { kind: k.integer({ min: 1, max: 4000 }) },
-  /** Table, by name (at most 40 bytes) or `schema.name`. Default: `svc_chunks`. */
-  table: { kind: k.withDefault(k.string(), DEFAULT_TABLE) },
-  /** PostgreSQL text search configuration that splits texts into words, such as `english`. Default: `simple`. */
-  textConfig: {
-    kind: k.withDefault(
-      k.string({
-        pattern: /^[a-z_][a-z0-9_]{0,62}(?:\.[a-z_][a-z0-9_]{0,62})?$/,
-        expects: "the name of a text search configuration, such as english",
-      }),
-      "simple",
-    ),
-  },
-  /** Precision of stored embeddings: two bytes per number (`half`) or four (`full`). Default: `half`. */
-  precision: { kind: k.withDefault(k.oneOf("half", "full"), "half") },
+  ...tableOptions.keys,
   /** Computes embeddings for texts that have none. Default: none; every chunk must then bring its own. */
   embed: { kind: k.optional(k.func<Embed>()) },
   /** Name of the model that `embed` uses; after a change, the next ingest embeds texts again. Default: none. */
   embedder: { kind: k.optional(k.string()) },
-  /** Maximum number of texts per call to `embed`, 1 to 2,048. Default: 64. */
-  embedBatch: { kind: k.withDefault(k.integer({ min: 1, max: 2048 }), 64) },
-  /** Time limit of one call to `embed` in seconds, 0.05 to 3,600. Default: 30. */
-  embedTimeoutSeconds: { kind: k.withDefault(k.number({ min: 0.05, max: 3600 }), 30) },
-  /** Metadata keys with their own index; their values are strings of at most 500 bytes. Default: none. */
-  filterKeys: { kind: k.withDefault(k.listOf(k.string()), []) },
-  /** Minimum number of chunks for which `maintainIndexes()` creates a tenant's approximate index. Default: 5000. */
-  indexAbove: { kind: k.withDefault(k.integer({ min: 1, max: 1_000_000_000 }), 5000) },
-  /** Number of chunks below which `maintainIndexes()` drops the index. Default: 2500. */
-  indexBelow: { kind: k.withDefault(k.integer({ min: 0, max: 1_000_000_000 }), 2500) },
   /** Whether to force row security on the table and set the tenant for every statement. Default: false. */
   rowSecurity: { kind: k.withDefault(k.either(k.boolean(), rowSecurity), false) },
   /**

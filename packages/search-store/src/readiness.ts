@@ -6,7 +6,11 @@ import type { ResolvedOptions } from "./options.ts";
 
 const SELECT = `
 select (select extversion from pg_catalog.pg_extension where extname = 'vector') as version,
-  to_regclass($1) is not null as present`;
+  to_regclass($1) is not null as present,
+  (select count(*)::int from pg_catalog.pg_stat_progress_create_index
+    where relid = to_regclass($1)) as building`;
+
+type StateRow = { version: string | null; present: boolean; building: number };
 
 /** Creates a check of pgvector and the table. Never critical, since a service can work without its search. */
 export function createReadiness(options: ResolvedOptions): ReadinessCheck {
@@ -17,11 +21,13 @@ export function createReadiness(options: ResolvedOptions): ReadinessCheck {
   const look = singleFlight(async (): Promise<CheckResult> => {
     try {
       const { db } = command(options, "readiness()");
-      const { rows } = await query<{ version: string | null; present: boolean }>(db, SELECT, [quotedTable]);
-      const { version = null, present = false } = rows[0] ?? {};
+      const { rows } = await query<StateRow>(db, SELECT, [quotedTable]);
+      const { version = null, present = false, building = 0 } = rows[0] ?? {};
       if (version === null) return down("pgvector is missing: run `create extension vector`");
       if (!present) return down("its table is missing");
-      return { healthy: true, detail: `pgvector ${version}${place}`, meta: { pgvector: version } };
+      const builds = building === 0 ? "" : `, ${building} index(es) being built`;
+      const detail = `pgvector ${version}${place}${builds}`;
+      return { healthy: true, detail, meta: { pgvector: version, ...(building > 0 && { building }) } };
     } catch (error) {
       if (error instanceof SqlDeadlineError) return down(`no answer within ${error.timeoutMs} ms`);
       return down(`not answering (${safeErrorText(error)})`);

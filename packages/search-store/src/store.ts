@@ -5,6 +5,7 @@ import { type BulkChunk, ingestBulk } from "./bulk/ingest-bulk.ts";
 import { checkDocumentId, checkTenant } from "./checks.ts";
 import type { NewChunk } from "./chunk.ts";
 import { SearchError } from "./errors.ts";
+import { largestTenants, type TenantSize } from "./index-care/tenant-sizes.ts";
 import { type Maintained, maintainIndexes } from "./index-care/maintain.ts";
 import { measureRecall, type Recall, type RecallRequest } from "./index-care/recall.ts";
 import { dropTenantIndex, ensureTenantIndex, type TenantIndex } from "./index-care/tenant-index.ts";
@@ -16,6 +17,9 @@ import { deleteDocument, deleteTenant, type Stats, statsOf } from "./remove.ts";
 import { ensureStore, storeMigrations } from "./schema.ts";
 import type { SearchRequest } from "./search/check-request.ts";
 import { type Hit, searchTenant } from "./search/search.ts";
+
+/** Characters of a document's id that a span shows. */
+const MAX_SHOWN_ID = 256;
 
 /** Chunks of documents by tenant; every operation affects one tenant only (SEARCH-1, SEARCH-2, SEARCH-6). */
 export interface SearchStore {
@@ -40,6 +44,7 @@ export interface SearchStore {
   ensureTenantIndex(tenant: string): Promise<TenantIndex>;
   dropTenantIndex(tenant: string): Promise<boolean>;
   maintainIndexes(): Promise<Maintained>;
+  largestTenants(limit: number): Promise<readonly TenantSize[]>;
   recall(tenant: string, request?: RecallRequest): Promise<Recall>;
   readiness(): ReadinessCheck;
 }
@@ -52,7 +57,7 @@ export interface SearchStore {
  */
 export function createSearchStore(given: SearchStoreOptions): SearchStore {
   const options = resolveStoreOptions(given);
-  const { table, span } = options;
+  const { table, span, recordDocumentIds } = options;
 
   /** Checks the tenant, and runs an operation with the options of one call. */
   const inTenant = async <T>(
@@ -73,7 +78,7 @@ export function createSearchStore(given: SearchStoreOptions): SearchStore {
       inTenant(tenant, short("ingest()"), async (call) => {
         checkDocumentId(documentId);
         checkIngestOptions(ingestOptions);
-        const attributes = { "rag.store": table, "rag.document_id": documentId };
+        const attributes = { "rag.store": table, ...(recordDocumentIds && shownId(documentId)) };
         return inSpan(span, "rag.ingest", "internal", attributes, async ({ set }) => {
           const done = await ingestDocument(call, tenant, documentId, chunks, ingestOptions);
           set({ "rag.chunks": done.chunks, "rag.embedded": done.embedded, "rag.reused": done.reused });
@@ -115,10 +120,17 @@ export function createSearchStore(given: SearchStoreOptions): SearchStore {
     dropTenantIndex: (tenant) =>
       inTenant(tenant, long("dropTenantIndex()"), (call) => dropTenantIndex(call, tenant)),
     maintainIndexes: () => explaining(options, () => maintainIndexes(long("maintainIndexes()"))),
+    largestTenants: (limit) => explaining(options, () => largestTenants(long("largestTenants()"), limit)),
     recall: (tenant, request) =>
       inTenant(tenant, long("recall()"), (call) => measureRecall(call, tenant, request)),
     readiness: () => createReadiness(options),
   };
+}
+
+function shownId(documentId: string): { readonly "rag.document_id": string } {
+  // Well-formed ids have a whole surrogate pair here, or the first half of one at the cut.
+  const cut = documentId.slice(0, MAX_SHOWN_ID).replace(/[\uD800-\uDBFF]$/, "");
+  return { "rag.document_id": cut };
 }
 
 async function explaining<T>({ table }: ResolvedOptions, work: () => Promise<T>): Promise<T> {

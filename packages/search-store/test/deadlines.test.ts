@@ -22,6 +22,7 @@ const CALLS: Readonly<Record<string, (store: SearchStore) => Promise<unknown>>> 
   ensureTenantIndex: (store) => store.ensureTenantIndex("acme"),
   dropTenantIndex: (store) => store.dropTenantIndex("acme"),
   maintainIndexes: (store) => store.maintainIndexes(),
+  largestTenants: (store) => store.largestTenants(10),
   recall: (store) => store.recall("acme"),
 };
 const WITH_VECTOR = globSync("/usr/{lib,share}/postgresql/*/{lib/vector.so,extension/vector.control}");

@@ -1,7 +1,6 @@
-import { literal } from "@svc/sql";
-import { query } from "../access.ts";
 import { type SearchError, searchError } from "../errors.ts";
 import type { ResolvedOptions } from "../options.ts";
+import { tenantsOfAtLeast } from "./tenant-sizes.ts";
 import { allIndexes, dropNamed, makeTenantIndex, tellPlanner, tenantIndexName } from "./tenant-index.ts";
 
 export interface Maintained {
@@ -20,17 +19,9 @@ export interface Maintained {
  *   the tenants
  */
 export async function maintainIndexes(options: ResolvedOptions): Promise<Maintained> {
-  const { db, quotedTable, indexAbove, indexBelow } = options;
-  const selectHidden = `select row_security_active(${literal(quotedTable)}) as hidden`;
-  const [row] = (await query<{ hidden: boolean }>(db, selectHidden)).rows;
+  const { indexAbove, indexBelow } = options;
   // If rows were hidden, every count would be 0 and every index would be dropped.
-  if (row?.hidden === true)
-    throw failed("row security hides the tenants from this database role: use a role with BYPASSRLS");
-  const countTenants = `
-select tenant_id as tenant, count(*)::float8 as chunks from ${quotedTable}
-group by tenant_id having count(*) >= $1::bigint order by tenant_id`;
-  type Count = { tenant: string; chunks: number };
-  const { rows: tenants } = await query<Count>(db, countTenants, [Math.max(indexBelow, 1)]);
+  const tenants = await tenantsOfAtLeast(options, Math.max(indexBelow, 1));
   const valid = new Map((await allIndexes(options)).map((index) => [index.name, index.valid]));
   const created: string[] = [];
   const dropped: string[] = [];

@@ -27,7 +27,8 @@ export interface SearchRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
-const KNOWN = [
+/** The members of a request. */
+export const REQUEST_MEMBERS: readonly string[] = [
   "vector",
   "text",
   "filter",
@@ -51,7 +52,7 @@ const MAX_RRF_K = 10_000;
  * @throws SearchError `ERR_SVC_SEARCH_ARGUMENT`, `ERR_SVC_SEARCH_VECTOR`, `ERR_SVC_SEARCH_FILTER`
  */
 export function checkRequest(shape: VectorShape, request: SearchRequest): Wanted {
-  checkMembers(request, "a search", KNOWN);
+  checkMembers(request, "a search", REQUEST_MEMBERS);
   const { vector, text, filter, limit = 5, efSearch = 100, minScore, weights = {}, rrfK = 60 } = request;
   const { candidates = 40, signal } = request;
   if (vector === undefined && text === undefined) throw refused("a search needs a vector, a text or both");

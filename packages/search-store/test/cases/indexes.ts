@@ -130,6 +130,11 @@ export function indexCases(backends: ReturnType<typeof useBackends>): void {
       };
       const store = await newStore({ ...options, onEvent });
       await fill(store, db, table, { small: 10, middle: 30, large: 40 });
+      expect(await store.largestTenants(2)).to.deep.equal([
+        { tenant: "large", chunks: 40 },
+        { tenant: "middle", chunks: 30 },
+      ]);
+      expect((await refusal(() => store.largestTenants(0))).code).to.equal("ERR_SVC_SEARCH_ARGUMENT");
       const name = async (tenant: string): Promise<string | undefined> =>
         (await store.stats(tenant)).index?.name;
       const first = await store.maintainIndexes();
@@ -282,6 +287,9 @@ export function indexCases(backends: ReturnType<typeof useBackends>): void {
         const ensured = store.ensureTenantIndex("a");
         await pause(50);
         expect((await store.stats("a")).index).to.include({ valid: false });
+        const { detail, meta } = await store.readiness().check(AbortSignal.timeout(5000));
+        expect(detail).to.match(/^pgvector .* on the server, 1 index\(es\) being built$/);
+        expect(meta).to.include({ building: 1 });
         await writer.query("rollback");
         await built;
         writer.release();
@@ -320,9 +328,9 @@ export function indexCases(backends: ReturnType<typeof useBackends>): void {
         expect((await owner.stats("a")).index).to.equal(undefined);
         // A login for which row security hides the tenants would count no chunks, and drop every index.
         await query(db, `alter table ${table} enable row level security`);
-        expect((await refusal(() => store.maintainIndexes())).message).to.match(
-          /^row security hides the tenants/,
-        );
+        for (const call of [() => store.maintainIndexes(), () => store.largestTenants(3)]) {
+          expect((await refusal(call)).message).to.match(/^row security hides the tenants/);
+        }
       } finally {
         await query(db, `drop owned by ${role}`);
         await query(db, `drop role ${role}`);

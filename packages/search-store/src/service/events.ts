@@ -1,0 +1,10 @@
+/** What a bound search, or the maintenance of its indexes, has done. It contains no tenant and no text. */
+export type SearchEvent =
+  | {
+      readonly type: "searched";
+      readonly kind: "vector" | "text" | "hybrid";
+      readonly hits: number;
+      readonly durationMs: number;
+    }
+  | { readonly type: "ingested"; readonly embedded: number; readonly reused: number }
+  | { readonly type: "measured"; readonly recall: number };

@@ -1,0 +1,187 @@
+import type { CheckResult, Logger } from "@svc/context";
+import { defineOptions, kinds as k, type OptionsOf } from "@svc/options";
+import { serviceUnavailable } from "@svc/problem";
+import { endsWithin, safeLogger, singleFlight } from "@svc/resilience";
+import { type Database, databaseKind, safeErrorText, SchemaError } from "@svc/sql";
+import { type OpenedFolder, openFolder } from "../embedded/open-folder.ts";
+import { SearchError } from "../errors.ts";
+import type { SearchStore } from "../store.ts";
+
+const lazyOptions = defineOptions("createLazyStore()", {
+  /** Creates the store on a database, once for each database that is tried. Required. */
+  create: { kind: k.func<(db: Database) => SearchStore>() },
+  /** The database of the service. Default: none; the texts are then in the embedded one. */
+  db: { kind: k.optional(databaseKind) },
+  /** Folder of an embedded database for a server without pgvector. Default: none; such a server then has no search. */
+  embeddedFolder: { kind: k.optional(k.string()) },
+  /** Logs where the texts are stored, and why they cannot be. Default: none. */
+  logger: { kind: k.optional(k.objectWith<Logger>("a logger", "debug", "info", "warn", "error")) },
+});
+
+/** Options of {@link createLazyStore}. */
+export type LazyStoreOptions = OptionsOf<typeof lazyOptions>;
+
+/** A store that is opened when its server answers, or at its first use. */
+export interface LazyStore {
+  /** Returns the store if it is open. */
+  opened(): SearchStore | undefined;
+  /** Returns the store, opening it if necessary. @throws ProblemError 503 while it cannot be opened */
+  store(): Promise<SearchStore>;
+  /**
+   * Opens the store on the server, for the start of a service. Without pgvector, and while the server does not answer, it
+   * leaves that to the first probe or use, so that other work of the service does not wait.
+   *
+   * @throws SchemaError for an existing table that differs
+   */
+  prepare(): Promise<void>;
+  /** Reports the state for `/ready`, and opens the store if its server has pgvector by now. */
+  check(signal: AbortSignal): Promise<CheckResult>;
+  /** Closes an embedded database. The caller closes its own one. */
+  close(): Promise<void>;
+}
+
+/** How long a call waits for the store to open, in milliseconds. */
+const PATIENCE_MS = 15_000;
+/** Pause after a failed attempt to open the embedded database, which blocks this process, in milliseconds. */
+const PAUSE_MS = 5000;
+
+/**
+ * Opens a store where pgvector is: on the server, else in an embedded database if there is a folder for one. Sends no
+ * statement before `prepare()`, `check()` or the first use.
+ *
+ * @throws ConfigurationError
+ */
+export function createLazyStore(given: LazyStoreOptions): LazyStore {
+  const { create, db, embeddedFolder, logger: log } = lazyOptions.resolve(given);
+  const logger = safeLogger(log);
+  const closing = new AbortController();
+  let opened: SearchStore | undefined;
+  let folder: OpenedFolder | undefined;
+  let failed: { readonly detail: string; readonly atMs: number } | undefined;
+  let lacking: string | undefined;
+
+  /** Returns the store on the server; undefined if the server has no pgvector. */
+  const onServer = singleFlight(async (): Promise<SearchStore | undefined> => {
+    if (opened !== undefined || db === undefined) return opened;
+    const store = create(db);
+    try {
+      await store.ensureSchema();
+    } catch (error) {
+      if (!(error instanceof SearchError) || error.code !== "ERR_SVC_SEARCH_EXTENSION") throw error;
+      // Log each cause once, not at every probe.
+      if (lacking !== error.message) {
+        const message = "the texts of the search cannot be stored on the database server";
+        logger?.warn({ reason: error.message }, message);
+      }
+      lacking = error.message;
+      return undefined;
+    }
+    lacking = undefined;
+    return (opened = store);
+  });
+
+  const inFolder = singleFlight(async (): Promise<SearchStore> => {
+    if (opened !== undefined) return opened;
+    if (embeddedFolder === undefined) throw unavailable(lacking ?? "there is no database");
+    if (failed !== undefined && performance.now() - failed.atMs < PAUSE_MS) throw notNow();
+    try {
+      const made = await openFolder(embeddedFolder, closing.signal);
+      folder = made;
+      const store = create(made.db);
+      await store.ensureSchema();
+      closing.signal.throwIfAborted();
+      failed = undefined;
+      logger?.info({ folder: embeddedFolder }, "the search uses an embedded database");
+      return (opened = store);
+    } catch (error) {
+      await folder?.close();
+      folder = undefined;
+      if (closing.signal.aborted) throw stopping();
+      failed = { detail: detailOf(error), atMs: performance.now() };
+      logger?.warn({ err: error }, "the embedded database of the search could not be opened");
+      throw notNow();
+    }
+  });
+
+  async function open(): Promise<SearchStore> {
+    try {
+      return (await onServer()) ?? (await inFolder());
+    } catch (error) {
+      if (error instanceof SearchError) throw unavailable(error.message, error);
+      throw error;
+    }
+  }
+
+  async function check(signal: AbortSignal): Promise<CheckResult> {
+    try {
+      const store = opened ?? (await onServer());
+      if (store !== undefined) return await store.readiness().check(signal);
+    } catch (error) {
+      return down(error instanceof SearchError ? error.message : `not answering (${safeErrorText(error)})`);
+    }
+    if (embeddedFolder === undefined) return down(lacking ?? "there is no database");
+    if (failed !== undefined) return down(`the embedded database could not be opened: ${failed.detail}`);
+    return {
+      healthy: true,
+      detail: inFolder.pending ? "embedded, being opened" : "embedded, opened at the first use",
+    };
+  }
+
+  return {
+    opened: () => opened,
+    async store() {
+      if (closing.signal.aborted) throw stopping();
+      if (opened !== undefined) return opened;
+      const opening = open();
+      if (!(await endsWithin(PATIENCE_MS, opening))) throw notYet();
+      return opening;
+    },
+    async prepare() {
+      try {
+        await onServer();
+      } catch (error) {
+        if (error instanceof SearchError && error.code === "ERR_SVC_SEARCH_SCHEMA") {
+          throw new SchemaError("search-store", [error.message]);
+        }
+        logger?.warn({ reason: safeErrorText(error) }, "the search could not be opened yet");
+      }
+    },
+    check,
+    async close() {
+      closing.abort();
+      // An embedded database that is being opened closes itself.
+      if (inFolder.pending) await inFolder().catch(() => undefined);
+      await folder?.close();
+    },
+  };
+}
+
+function down(detail: string): CheckResult {
+  return { healthy: false, detail };
+}
+
+/** Returns the cause for `/ready`, without paths. */
+function detailOf(error: unknown): string {
+  const code = error instanceof SearchError ? error.code : undefined;
+  if (code === "ERR_SVC_SEARCH_PEER") return "its packages are not installed";
+  if (code === "ERR_SVC_SEARCH_EMBEDDED") return "another process uses its folder";
+  if (error instanceof SearchError) return error.message;
+  return safeErrorText(error);
+}
+
+function unavailable(detail: string, cause?: unknown): Error {
+  const options = { code: "ERR_SVC_SEARCH_EXTENSION", cause, retryAfterSeconds: 60 };
+  return serviceUnavailable(`the search is not available: ${detail}`, options);
+}
+
+function stopping(): Error {
+  return serviceUnavailable("the service is shutting down");
+}
+
+function notYet(): Error {
+  return serviceUnavailable("the search is being opened", { retryAfterSeconds: 5 });
+}
+
+function notNow(): Error {
+  return serviceUnavailable("the search cannot be opened", { retryAfterSeconds: PAUSE_MS / 1000 });
+}

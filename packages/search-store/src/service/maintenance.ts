@@ -1,0 +1,119 @@
+import type { Logger } from "@svc/context";
+import { defineOptions, kinds as k, type OptionsOf } from "@svc/options";
+import { createEmitter, endsWithin, safeLogger, singleFlight } from "@svc/resilience";
+import { safeErrorText } from "@svc/sql";
+import { SearchError } from "../errors.ts";
+import type { SearchStore } from "../store.ts";
+import type { SearchEvent } from "./events.ts";
+
+const maintenanceOptions = defineOptions("createMaintenance()", {
+  /** Returns the store; called for every run. While it returns undefined, there is nothing to do. Required. */
+  store: { kind: k.func<() => SearchStore | undefined>() },
+  /** Seconds between two runs of `maintainIndexes()` after `start()`, at most a week; 0 for none. Default: 300. */
+  maintainEverySeconds: { kind: k.withDefault(k.integer({ min: 0, max: 604_800 }), 300) },
+  /** Seconds between two measurements of the recall, each of another tenant of the largest ten; 0 for none. Default: 0. */
+  recallEverySeconds: { kind: k.withDefault(k.integer({ min: 0, max: 604_800 }), 0) },
+  /** Recall below which a note is reported, 0 to 1. Default: 0.95. */
+  recallAtLeast: { kind: k.withDefault(k.number({ min: 0, max: 1 }), 0.95) },
+  /** Width of the index scan whose recall is measured, 1 to 1,000. Default: 100. */
+  efSearch: { kind: k.withDefault(k.integer({ min: 1, max: 1000 }), 100) },
+  /** Logs failures, and a recall below `recallAtLeast`. Default: none. */
+  logger: { kind: k.optional(k.objectWith<Logger>("a logger", "debug", "info", "warn", "error")) },
+  /** Receives each measured recall, for metrics. Default: none. */
+  onEvent: { kind: k.optional(k.func<(event: SearchEvent) => void>()) },
+  /** Clock in milliseconds since the Unix epoch, which chooses the tenant. Default: `Date.now`. */
+  now: { kind: k.withDefault(k.func<() => number>(), Date.now) },
+});
+
+/** Options of {@link createMaintenance}. */
+export type MaintenanceOptions = OptionsOf<typeof maintenanceOptions>;
+
+/** Keeps the approximate indexes of a store in order, and measures them. */
+export interface Maintenance {
+  /**
+   * Runs `maintainIndexes()`, unless it runs in this process already. Resolves when it ends, at the latest after ten seconds,
+   * so that a job ends in time: a long build goes on. Failures are logged and noted.
+   */
+  maintain(): Promise<void>;
+  /** Measures the recall of one of the ten largest tenants, in the same way. */
+  measure(): Promise<void>;
+  /** Sentences for `/ready` about the last run and the last measurement; none while both are in order. */
+  notes(): readonly string[];
+  /** Starts both at their intervals, for a process without a job queue. */
+  start(): void;
+  /** Starts no more runs, and resolves when the running ones end, or after `hurry()`. */
+  stop(): Promise<void>;
+  hurry(): void;
+}
+
+const WAIT_MS = 10_000;
+const LARGEST = 10;
+
+/** @throws ConfigurationError */
+export function createMaintenance(given: MaintenanceOptions): Maintenance {
+  const options = maintenanceOptions.resolve(given);
+  const { store, recallEverySeconds, recallAtLeast, efSearch, now } = options;
+  const logger = safeLogger(options.logger);
+  const { emit } = createEmitter(options.onEvent, () => undefined);
+  const timers: NodeJS.Timeout[] = [];
+  const hurried = Promise.withResolvers<void>();
+  const faults = new Map<string, string>();
+  let low: number | undefined;
+
+  function task(what: string, work: (store: SearchStore) => Promise<void>) {
+    return singleFlight(async () => {
+      try {
+        const opened = store();
+        if (opened === undefined) return;
+        await work(opened);
+        faults.delete(what);
+      } catch (error) {
+        const reason = error instanceof SearchError ? error.message : safeErrorText(error);
+        faults.set(what, `${what} failed: ${reason}`);
+        logger?.warn({ reason }, `${what} of the search failed`);
+      }
+    });
+  }
+
+  const maintain = task("index maintenance", async (opened) => void (await opened.maintainIndexes()));
+  const measure = task("the measurement of the recall", async (opened) => {
+    const tenants = await opened.largestTenants(LARGEST);
+    const turn = Math.floor(now() / (1000 * Math.max(1, recallEverySeconds)));
+    const chosen = tenants[turn % Math.max(1, tenants.length)];
+    if (chosen === undefined) return;
+    const { recall, queries } = await opened.recall(chosen.tenant, { efSearch });
+    if (queries === 0) return;
+    emit({ type: "measured", recall });
+    low = recall < recallAtLeast ? recall : undefined;
+    if (low === undefined) return;
+    const fields = { tenant_id: chosen.tenant, recall, at_least: recallAtLeast, ef_search: efSearch };
+    logger?.warn(fields, "the recall of a tenant's search is too low");
+  });
+
+  const briefly = (run: () => Promise<void>) => async (): Promise<void> => {
+    await endsWithin(WAIT_MS, run());
+  };
+
+  function every(seconds: number, run: () => Promise<void>): void {
+    if (seconds > 0) timers.push(setInterval(() => void run(), seconds * 1000).unref());
+  }
+
+  return {
+    maintain: briefly(maintain),
+    measure: briefly(measure),
+    notes: () => [
+      ...faults.values(),
+      ...(low === undefined ? [] : [`recall ${low.toFixed(3)} is below ${recallAtLeast}`]),
+    ],
+    start() {
+      every(options.maintainEverySeconds, maintain);
+      every(recallEverySeconds, measure);
+    },
+    async stop() {
+      for (const timer of timers.splice(0)) clearInterval(timer);
+      const running = [maintain, measure].filter(({ pending }) => pending).map((run) => run());
+      await Promise.race([Promise.all(running), hurried.promise]);
+    },
+    hurry: () => hurried.resolve(),
+  };
+}

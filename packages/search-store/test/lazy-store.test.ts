@@ -1,0 +1,85 @@
+import { createLazyStore, SearchError, type SearchStore } from "@svc/search-store";
+import { SchemaError } from "@svc/sql";
+import { expect } from "chai";
+import { failureOf } from "./support/failure.ts";
+
+const db = { query: () => Promise.reject(new Error("unused")) };
+const { signal } = new AbortController();
+const differs = new SearchError("ERR_SVC_SEARCH_SCHEMA", "the table differs");
+const lacks = new SearchError("ERR_SVC_SEARCH_EXTENSION", "the server has no pgvector");
+const away = Object.assign(new Error("postgres://app:secret@db is away"), { code: "ECONNREFUSED" });
+
+/** Returns a lazy store whose next attempts end with these errors; then it opens. */
+function lazyStore(...errors: Error[]) {
+  const warnings: object[] = [];
+  const store = {
+    ensureSchema: () => {
+      const error = errors.shift();
+      return error === undefined ? Promise.resolve("present") : Promise.reject(error);
+    },
+    readiness: () => ({ check: () => ({ healthy: true, detail: "open" }) }),
+  } as unknown as SearchStore;
+  const none = (): void => undefined;
+  const logger = {
+    debug: none,
+    info: none,
+    error: none,
+    fatal: none,
+    warn: (each: object) => void warnings.push(each),
+  };
+  return { lazy: createLazyStore({ create: () => store, db, logger }), store, warnings };
+}
+
+describe("createLazyStore()", () => {
+  it("opens once, at the start, at the first use or at a probe", async () => {
+    for (const use of ["prepare", "store", "check"] as const) {
+      const { lazy, store } = lazyStore();
+      expect(lazy.opened()).to.equal(undefined);
+      if (use === "check") expect(await lazy.check(signal)).to.deep.equal({ healthy: true, detail: "open" });
+      else await lazy[use]();
+      expect(lazy.opened()).to.equal(store);
+      expect(await lazy.store()).to.equal(store);
+    }
+  });
+
+  it("rejects the start only for a table that differs, so that other work does not wait for a server", async () => {
+    expect(await failureOf(lazyStore(differs).lazy.prepare())).to.be.instanceOf(SchemaError);
+    for (const error of [away, lacks]) {
+      const { lazy, store, warnings } = lazyStore(error);
+      await lazy.prepare();
+      expect(warnings).to.have.lengthOf(1);
+      expect(JSON.stringify(warnings)).not.to.contain("secret");
+      expect(await lazy.store()).to.equal(store);
+    }
+  });
+
+  it("reports why it is not open, without addresses, and logs a missing pgvector once", async () => {
+    const { lazy, warnings } = lazyStore(away, differs, lacks, lacks);
+    const details = [];
+    for (let probe = 0; probe < 5; probe++) details.push((await lazy.check(signal)).detail);
+    expect(details).to.deep.equal([
+      "not answering (ECONNREFUSED)",
+      "the table differs",
+      "the server has no pgvector",
+      "the server has no pgvector",
+      "open",
+    ]);
+    expect(warnings).to.deep.equal([{ reason: "the server has no pgvector" }]);
+  });
+
+  it("rejects a use with a 503 problem while it cannot be opened, and after it is closed", async () => {
+    const { lazy } = lazyStore(lacks, differs, away);
+    for (const detail of ["the server has no pgvector", "the table differs"]) {
+      const error = await failureOf(lazy.store());
+      expect(error).to.include({ status: 503, detail: `the search is not available: ${detail}` });
+    }
+    expect(await failureOf(lazy.store())).to.equal(away);
+    await lazy.close();
+    expect(await failureOf(lazy.store())).to.include({ status: 503, detail: "the service is shutting down" });
+    const nowhere = createLazyStore({ create: () => expect.fail("there is no database") });
+    expect(await failureOf(nowhere.store())).to.include({
+      detail: "the search is not available: there is no database",
+    });
+    expect(await nowhere.check(signal)).to.deep.equal({ healthy: false, detail: "there is no database" });
+  });
+});
