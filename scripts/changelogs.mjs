@@ -49,7 +49,7 @@ export function changelogOf(name, sections) {
   return `# Changelog of ${name}\n\n${parts.join("\n")}`;
 }
 
-/** Capitalizes a text unless it begins with a name from the code. */
+/** Capitalizes a string unless it begins with a name from the code. */
 function sentence(text) {
   return /^[a-z]+\b(?![-.(])/.test(text) ? text[0].toUpperCase() + text.slice(1) : text;
 }

@@ -16,7 +16,7 @@ for (const [name, manifest] of publishedManifests()) {
     const below = layers.get(dependency.slice("@svc/".length));
     if (below === undefined || below.layer >= layer.layer) {
       faults.push(
-        `packages/${name} (layer ${layer.layer}) may not depend on ${dependency} (layer ${below?.layer})`,
+        `packages/${name} (layer ${layer.layer}) must not depend on ${dependency} (layer ${below?.layer})`,
       );
     }
   }

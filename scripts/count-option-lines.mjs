@@ -4,7 +4,7 @@
 // - it is called "options.ts" or "...-options.ts", and declares an interface or type `...Options` or `...Settings`, an
 //   object whose members are kinds of @svc/options, or a definition made by `defineOptions`; or
 // - it is called "...-table.ts" and declares a `Table` of TOML keys.
-// Files that read options ("resolve-options.ts") or also contain other code do not count. The second figure, which renaming
+// Files that read options ("resolve-options.ts") or also contain other code do not count. The second count, which renaming
 // a file cannot change, is the number of lines of such declarations in all files. packages/options does not count, because
 // it implements options and declares none. Without a commit, the files of the work tree are counted.
 import { execFileSync } from "node:child_process";

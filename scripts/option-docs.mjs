@@ -100,7 +100,7 @@ function originsOf({ file, block, within, aliases }, option) {
   );
 }
 
-/** Returns a text with the keys of the file in place of the names in code. */
+/** Returns a string with the keys of the file in place of the names in code. */
 export function inKeys({ keys }, text) {
   return text.replaceAll(/`(\w+)`/g, (whole, name) => (keys[name]?.key ? `\`${keys[name].key}\`` : whole));
 }

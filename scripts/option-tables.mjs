@@ -1,6 +1,7 @@
 // Writes tables in READMEs and docs from the definitions of options: npm run option-docs. With --check, only reports the files
 // that would change. The markers of a table are
 //   <!-- options:NAME --> and <!-- /options -->   the options of NAME, an exported constant of the package
+//   <!-- plugin:PACKAGE/NAME --> and <!-- /plugin --> the keys of a plugin's table, from the options NAME of a package
 //   <!-- keys --> and <!-- /keys -->              the keys of [service] and [logging]
 //   <!-- variables --> and <!-- /variables -->    the environment variables of a service
 import { globSync, readFileSync, writeFileSync } from "node:fs";
@@ -11,8 +12,8 @@ import { docOf, fileOf, inKeys } from "./option-docs.mjs";
 
 const root = resolve(import.meta.dirname, "..");
 const source = (path) => import(pathToFileURL(join(root, path)).href);
-const rowsOf = { options: optionRows, keys: keyRows, variables: variableRows };
-const marked = /(<!-- (options|keys|variables)(?::(\w+))? -->)[^]*?(<!-- \/\2 -->)/g;
+const rowsOf = { options: optionRows, plugin: pluginRows, keys: keyRows, variables: variableRows };
+const marked = /(<!-- (options|plugin|keys|variables)(?::([\w/-]+))? -->)[^]*?(<!-- \/\2 -->)/g;
 
 for (const file of globSync(["packages/*/README.md", "docs/*.md"], { cwd: root })) {
   const path = join(root, file);
@@ -47,6 +48,26 @@ async function optionRows(folder, name) {
     return [`\`${option}\``, defaultOf(`${name}.${option}`, entry, fallback), meaningOf(meaning, entry)];
   });
   return [["option", "default", "meaning"], ["---", "---", "---"], ...rows];
+}
+
+async function pluginRows(_folder, place) {
+  const [folder, name] = place.split("/");
+  const file = fileOf(`packages/${folder}`, name);
+  if (file === undefined)
+    throw new Error(`packages/${folder}: no source exports ${name} = defineOptions(...)`);
+  const { [name]: definition } = await source(file);
+  const rows = Object.entries(definition.keys).flatMap(([option, entry]) => {
+    if (entry.key === undefined) return [];
+    const { meaning, fallback } = docOf(definition, option);
+    const { kind, inFile } = entry;
+    // The comment gives the default in the unit of the code.
+    const isConverted = inFile !== undefined && typeof kind.fallback === "number";
+    const shown = isConverted
+      ? `\`${inFile.toFile(kind.fallback)}\``
+      : defaultOf(`${name}.${option}`, entry, fallback);
+    return [[`\`${entry.key}\``, shown, meaningOf(inKeys(definition, meaning), entry)]];
+  });
+  return [["key", "default", "meaning"], ["---", "---", "---"], ...rows];
 }
 
 async function keyRows() {

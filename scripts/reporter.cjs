@@ -1,5 +1,5 @@
-// Prints one line for each package when its last file has run, and failures at once; at the end writes the counts, the skipped
-// tests with their reasons and the time of each file as one line of JSON for test.mjs.
+// Prints one line for each package when its last file has run, and failures immediately; at the end writes the counts, the
+// skipped tests with their reasons and the time of each file as one line of JSON for test.mjs.
 const { appendFileSync } = require("node:fs");
 const { relative } = require("node:path");
 const { reporters, Runner } = require("mocha");

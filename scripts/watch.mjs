@@ -23,7 +23,8 @@ async function run() {
   const passed =
     (await succeeds("tsc", ["-b", ".", "tsconfig.test.json"], signal)) &&
     (await succeeds("mocha", [], signal));
-  if (!signal.aborted) console.log(`\n${passed ? "passed" : "FAILED"}; waiting for a change (Ctrl+C ends)`);
+  if (!signal.aborted)
+    console.log(`\n${passed ? "passed" : "FAILED"}; waiting for changes; press Ctrl+C to stop`);
 }
 
 /** Resolves to whether a command exits with 0; an aborted command is killed and counts as failed. */

@@ -4,6 +4,7 @@ import { describeConfig, loggingTable, serviceTable } from "@svc/config";
 import { createService, type Service } from "@svc/express";
 import type { variablesOf } from "@svc/options";
 import { refusalReasons } from "@svc/jwt-auth";
+import { defineRollup } from "@svc/rollups";
 import { codeBlocks, signToken } from "@svc/test-support";
 import { builtInPlugins } from "../packages/express/src/plugins/built-in.ts";
 import { expect } from "chai";
@@ -90,6 +91,18 @@ describe("docs/operate.md", () => {
   const [toml = ""] = codeBlocks(operate, "toml");
   const keys = matches(toml, /^#? ?(\w+) = /gm);
   const nowhere = { write: () => undefined };
+  /** The options in code without which plugins do not start. */
+  const code = {
+    rollups: {
+      monthly: defineRollup({
+        name: "monthly_totals",
+        source: { table: "expenses", tenantColumn: "tenant", timeColumn: "paid_at" },
+        measures: { total: { sql: "sum(amount)", type: "numeric(14, 2)" } },
+        timeZone: "UTC",
+      }),
+    },
+    rag: { embed: () => [] },
+  };
   const env = {
     DATABASE_URL: "postgres://app@127.0.0.1:9/app",
     REDIS_URL: "redis://127.0.0.1:9",
@@ -103,12 +116,14 @@ describe("docs/operate.md", () => {
   it("CFG-18 shows every key of the configuration file with its default", async () => {
     const required = { toml: '[service]\nname = "expenses"\nenv = "prod"\n' + pluginsOf(toml) };
     await using given = await createService({
+      ...code,
       config: { toml },
       env,
       signals: false,
       logDestination: nowhere,
     });
     await using left = await createService({
+      ...code,
       config: required,
       env,
       signals: false,
@@ -125,8 +140,15 @@ describe("docs/operate.md", () => {
     // Omit token issuing, which needs an existing key file; the plugin's own tests cover it.
     const issuing = /^# signing_keys = .*$/m;
     expect(toml).to.match(issuing);
-    const everything = toml.replace(issuing, "").replaceAll(/^# (\w+ = |\[)/gm, "$1");
+    // Omit a fixed tenant, which is refused together with the plugin tenancy.
+    const tenant = /^# tenant = .*$/m;
+    expect(toml).to.match(tenant);
+    const everything = toml
+      .replace(issuing, "")
+      .replace(tenant, "")
+      .replaceAll(/^# (\w+ = |\[)/gm, "$1");
     await using service = await createService({
+      ...code,
       config: { toml: everything },
       env,
       signals: false,
@@ -141,6 +163,9 @@ describe("docs/operate.md", () => {
 
   it("MET-3 MET-4 MET-5 MET-6 lists exactly the existing metrics with type and labels", async () => {
     await using service = await createService({
+      ...code,
+      // With a worker there are the metrics of jobs as well.
+      role: "server",
       config: { toml },
       env,
       signals: false,
@@ -148,7 +173,7 @@ describe("docs/operate.md", () => {
     });
     const there = (service.metrics?.registry.getMetricsAsArray() ?? []) as unknown as Metric[];
     const listed = rowsOf(section(operate, "Metrics")).flatMap(([names = "", type = "", labels = ""]) =>
-      matches(names, /`((?:http|service|nodejs|process)_[\w{},]+)`/g)
+      matches(names, /`((?:http|service|nodejs|process|svc_search|svc_ingest)_[\w{},]+)`/g)
         .flatMap(expanded)
         .map((name) => [name, type, matches(labels, /`(\w+)`/g)] as const),
     );
@@ -193,7 +218,7 @@ describe("the section on callers in docs/operate.md", () => {
     expect(explained.toSorted()).to.deep.equal([...refusalReasons, "reason", "revoked"].toSorted());
   });
 
-  it("RDY-14 RDY-25 LOG-1 quotes the texts of /ready and the log while the issuer is down", async () => {
+  it("RDY-14 RDY-25 LOG-1 quotes the details of /ready and the log lines while the issuer is down", async () => {
     const lines: Record<string, unknown>[] = [];
     const toml = [
       '[service]\nname = "expenses"\nport = 0\n[plugins]\nenabled = ["auth"]',
@@ -267,6 +292,7 @@ function expanded(name: string): string[] {
 function pluginsOf(toml: string): string {
   const needed =
     '[plugin.cache]\nurl = "${REDIS_URL}"\n[plugin.auth]\njwks_url = "${KEY_SET_URL}"\n[plugin.tenancy]\nbase_domain = "example.com"\n' +
+    "[plugin.rag]\ndimensions = 384\n" +
     '[plugin.http.upstreams.billing]\nbase_url = "http://127.0.0.1:8010"\n' +
     '[plugin.gateway.routes.api]\nprefix = "/api"\ntargets = ["http://127.0.0.1:8010"]\n';
   return `[plugins]\n${/^enabled = .*$/m.exec(toml)?.[0]}\n[plugin.database]\nurl = "\${DATABASE_URL}"\n${needed}`;

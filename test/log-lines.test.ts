@@ -17,7 +17,7 @@ import { attachProblems, problemHandler } from "@svc/problem";
 import { rateLimit } from "@svc/rate-limit";
 import { createRedis } from "@svc/redis";
 import { createScheduler } from "@svc/scheduler";
-import { createSearchStore } from "@svc/search-store";
+import { createLazyStore, createMaintenance, createSearchStore } from "@svc/search-store";
 import { listen, memberNames, rawRequest, repeatedNames, until } from "@svc/test-support";
 import { telemetry } from "@svc/telemetry";
 import { tenancy } from "@svc/tenancy";
@@ -107,7 +107,7 @@ const drives: Readonly<Record<string, Drive>> = {
   async gateway(logger) {
     await using proxy = gateway({ routes: [{ prefix: "/api", targets: [closed] }], logger });
     await using server = await listen((req, res) => proxy(req, res, () => res.end()));
-    // A target rests after three failures.
+    // A target is paused after three failures.
     for (let n = 0; n < 3; n++) await fetch(`${server.url}/api/${canary}?token=${canary}`);
   },
   async "http-client"(logger, name) {
@@ -172,6 +172,9 @@ const drives: Readonly<Record<string, Drive>> = {
     await createSearchStore(options)
       .ensureTenantIndex(word)
       .catch(() => undefined);
+    const create = () => createSearchStore({ db, dimensions: 3 });
+    await createLazyStore({ create, db, logger }).prepare();
+    await createMaintenance({ store: create, logger }).maintain();
   },
   async telemetry(logger, word) {
     await using tracing = telemetry({ service: "shop", exporter: "console", logger });

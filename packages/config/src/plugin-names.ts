@@ -34,8 +34,6 @@ const remedies: Readonly<Partial<Record<(typeof pluginNames)[number], PluginReme
     reason: "the plugin queue runs schedules",
     remedy: "the plugin queue runs schedules: remove scheduler from [plugins] enabled",
   },
-  rollups: inCode("rollups", "@svc/rollups"),
-  rag: inCode("rag", "@svc/search-store"),
 };
 
 /**
@@ -51,12 +49,4 @@ export function remedyFor(name: string): PluginRemedy | undefined {
       remedy: `${name} is not implemented yet`,
     }
   );
-}
-
-function inCode(name: string, packageName: string): PluginRemedy {
-  const reason = `${name} is not a plugin yet`;
-  return {
-    reason,
-    remedy: `${reason}: remove it from [plugins] enabled and use the package ${packageName} in code`,
-  };
 }

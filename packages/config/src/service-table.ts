@@ -70,7 +70,7 @@ export type CorsSettings = ResolvedOptions<(typeof corsTable)["keys"]>;
 
 /** The keys of `[service]` and `[service.cors]`, with their defaults (CFG-3, CFG-18). */
 export const serviceTable = defineOptions("[service]", {
-  /** Name of the service, also in logs and metrics; variable `SVC_APP_NAME` (ENV-1). Required. */
+  /** Name of the service, as in logs and metrics; variable `SVC_APP_NAME` (ENV-1). Required. */
   name: {
     key: "name",
     kind: k.string({ pattern: /^\P{C}{1,100}$/u, expects: "1 to 100 characters without control characters" }),
@@ -112,7 +112,7 @@ export const serviceTable = defineOptions("[service]", {
     kind: k.number({ min: 0, max: 3600 }),
     defaultIn: (environment) => (environment === "local" ? 0 : 5),
   },
-  /** How long a whole stop may take, in seconds. Default: 25. */
+  /** How long the shutdown may take, in seconds. Default: 25. */
   shutdownTimeoutSeconds: { key: "shutdown_timeout", kind: k.withDefault(seconds(3600), 25) },
   /** How long a request may take until its response begins, in seconds. Default: 30. */
   requestTimeoutSeconds: { key: "request_timeout", kind: k.withDefault(seconds(3600), 30) },

@@ -48,17 +48,8 @@ describe("plugins", () => {
     expect(faultsOf('[plugins]\nenabled = ["scheduler"]')).to.deep.equal([
       "plugins.enabled: the plugin queue runs schedules: remove scheduler from [plugins] enabled; available plugins: database, auth",
     ]);
-    expect(faultsOf('[plugins]\nenabled = ["rollups", "rag"]')).to.deep.equal([
-      "plugins.enabled: rollups is not a plugin yet: remove it from [plugins] enabled and use the package @svc/rollups " +
-        "in code; available plugins: database, auth",
-      "plugins.enabled: rag is not a plugin yet: remove it from [plugins] enabled and use the package " +
-        "@svc/search-store in code; available plugins: database, auth",
-    ]);
-    const config = loadConfig({ text: "[plugin.scheduler]\n[plugin.rag]\nmax = 1", env, plugins });
-    expect(config.notes).to.deep.equal([
-      "[plugin.scheduler] is not read: the plugin queue runs schedules",
-      "[plugin.rag] is not read: rag is not a plugin yet",
-    ]);
+    const config = loadConfig({ text: "[plugin.scheduler]", env, plugins });
+    expect(config.notes).to.deep.equal(["[plugin.scheduler] is not read: the plugin queue runs schedules"]);
   });
 
   it("CFG-8 are also rejected in defaultPlugins when they are not implemented", () => {

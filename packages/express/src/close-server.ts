@@ -22,7 +22,7 @@ export function watchConnections(server: Server): void {
 }
 
 /**
- * Stops accepting connections, and closes each open connection when it has no request in progress. Does not use
+ * Stops accepting connections, and closes each open connection when no request is in progress on it. Does not use
  * `server.close()`, which has two faults: it cuts responses that a slow client is still reading, and it switches off
  * the deadlines, so that a client with an unfinished request would delay the stop until the stop's time limit.
  */

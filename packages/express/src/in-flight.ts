@@ -3,12 +3,12 @@ import { gatewayTimeout, ProblemError, sendProblem, silence } from "@svc/problem
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
-/** A server's requests that have no complete response yet. */
+/** A server's requests whose response is not complete yet. */
 export interface InFlight {
   /** The listener to attach to the server. It tracks each request and passes it on. */
   readonly listener: RequestListener;
   readonly size: number;
-  /** Returns whether a connection has a request that has no complete response yet. */
+  /** Returns whether a connection has a request whose response is not complete yet. */
   isAnswering(socket: Socket): boolean;
   /** Makes every further response close its connection, including responses to requests in progress. */
   closeConnections(): void;

@@ -11,8 +11,9 @@ export type {
 export { serve, type Serving } from "./serve.ts";
 export type { ServeOptions } from "./serve-options.ts";
 export type { OwnPlugins, PluginSettings, QueueSettings, Service, ServiceLogger } from "./service.ts";
-export type { AuthCode, OpenApiCode, QueueCode, ServiceOptions } from "./service-options.ts";
+export type { AuthCode, OpenApiCode, QueueCode, RagCode, ServiceOptions } from "./service-options.ts";
 export { configurationExitCode, startService } from "./start-service.ts";
+export type { RollupDraft, ServiceRollups } from "@svc/rollups/plugin";
 export type { ErrorPage, ProblemDocument } from "./web/error-pages.ts";
 export type { StopHook, StopPhase } from "@svc/plugin";
 export { tune, type TunedClasses } from "./tune.ts";

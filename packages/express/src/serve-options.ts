@@ -15,7 +15,7 @@ export const serveOptions = defineOptions("serve()", {
    */
   drainDelaySeconds: { kind: k.withDefault(seconds, 5) },
   /**
-   * Time limit in seconds for a whole stop, including the drain delay; connections still open then are cut. Default 25.
+   * Time limit in seconds for the shutdown, including the drain delay; connections still open then are cut. Default 25.
    */
   shutdownTimeoutSeconds: { kind: k.withDefault(seconds, 25) },
   /** Time limit for the stop hooks in one phase, in seconds. Default 10. */

@@ -130,6 +130,8 @@ function refuseInReduced({ role, ...code }: JobOptions): void {
 interface JobSettings {
   readonly queue?: object | undefined;
   readonly events?: EventsSettings | undefined;
+  readonly rollups?: object | undefined;
+  readonly rag?: object | undefined;
 }
 
 /**
@@ -140,12 +142,13 @@ export function faultsOfJobs(settings: JobSettings, code: JobCode): readonly Fau
   return [...unused(settings, code), ...idle(settings, code)];
 }
 
-function unused({ queue, events }: JobSettings, code: JobCode): Fault[] {
+function unused({ queue, events, rollups, rag }: JobSettings, code: JobCode): Fault[] {
+  const usesDatabase = [queue, events, rollups, rag].some((each) => each !== undefined);
   const needs: readonly (readonly [option: string, plugin: string, isUseless: boolean])[] = [
     ["jobs", "queue", queue === undefined && isGiven(code.jobs)],
     ["subscribers", "events", events === undefined && isGiven(code.subscribers)],
     ["schedules", "queue", queue === undefined && isGiven(code.schedules)],
-    ["db", "queue", queue === undefined && events === undefined && code.db !== undefined],
+    ["db", "queue", !usesDatabase && code.db !== undefined],
   ];
   return needs.flatMap(([option, plugin, isUseless]) =>
     isUseless
@@ -159,8 +162,9 @@ function unused({ queue, events }: JobSettings, code: JobCode): Fault[] {
   );
 }
 
-function idle({ queue, events }: JobSettings, code: JobCode): Fault[] {
-  const onQueue = [code.jobs, code.subscribers, code.schedules].some(isGiven);
+function idle({ queue, events, rollups, rag }: JobSettings, code: JobCode): Fault[] {
+  const hasOwnJobs = rollups !== undefined || rag !== undefined;
+  const onQueue = hasOwnJobs || [code.jobs, code.subscribers, code.schedules].some(isGiven);
   // Pruning the inbox is not enough work to justify a worker process.
   const works = (queue !== undefined && onQueue) || (events !== undefined && writesOutbox(events));
   if (code.role !== "worker" || works) return [];

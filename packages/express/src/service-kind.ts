@@ -3,7 +3,7 @@ import type { AnyConfig } from "./configure.ts";
 import type { ResolvedServiceOptions } from "./service-options.ts";
 import { publicFolderOf } from "./web/public-folder.ts";
 
-/** Returns the faults of a service's kind: a missing plugin, and options that have no effect (PROF-7). */
+/** Returns the faults of a service's kind: a missing plugin, and options without effect (PROF-7). */
 export function faultsOfKind(resolved: ResolvedServiceOptions, { plugins }: AnyConfig): readonly Fault[] {
   const { kind, publicDir, work } = resolved;
   if (kind === "web") {

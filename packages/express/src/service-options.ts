@@ -12,6 +12,7 @@ import {
 } from "@svc/options";
 import type { LineDestination } from "@svc/log";
 import type { Schedules } from "@svc/scheduler";
+import type { ServiceRollups } from "@svc/rollups/plugin";
 import type { Express } from "express";
 import type { AnyPlugin, CodeEntries } from "@svc/plugin";
 import { builtInPlugins } from "./plugins/built-in.ts";
@@ -29,25 +30,31 @@ import type { ErrorPage } from "./web/error-pages.ts";
 type CodeIn<E extends OptionEntries> = OptionsOf<Definition<CodeEntries<E>>>;
 
 /**
- * The code options of `[plugin.auth]`. With `issue_tokens`, `revocation` must be a complete token store, because
+ * The options in code for `[plugin.auth]`. With `issue_tokens`, `revocation` must be a complete token store, because
  * sign-outs are written to it (ISS-5). The service does not stop the store.
  */
 export type AuthCode = CodeIn<KeysOf<"auth">>;
 
-/** The code options of `[plugin.queue]`. */
+/** The options in code for `[plugin.queue]`. */
 export type QueueCode = CodeIn<KeysOf<"queue">>;
 
-/** The code options of `[plugin.openapi]`. */
+/** The options in code for `[plugin.openapi]`. */
 export type OpenApiCode = CodeIn<KeysOf<"openapi">>;
 
-/** Custom plugins' code options, by plugin name. */
+/** The options in code for `[plugin.rag]`. */
+export type RagCode = CodeIn<KeysOf<"rag">>;
+
+/** The options in code for custom plugins, by plugin name. */
 type CodeOf<P extends OwnPlugins> = {
-  readonly [N in keyof P]?: CodeIn<P[N]["options"]["keys"]> | undefined;
+  readonly [N in keyof P]?: OwnCode<CodeIn<P[N]["options"]["keys"]>, N> | undefined;
 };
+
+/** An option with the plugin's own name is the whole object. */
+type OwnCode<C, N> = N extends keyof C ? C[N] : C;
 
 /**
  * Options of {@link createService}. The TOML file contains the settings, which depend on the environment; these options
- * contain the code. A custom plugin has its code options under its name.
+ * contain the code. The options of a custom plugin are under its name.
  */
 export type ServiceOptions<P extends OwnPlugins = Record<never, never>> = BuiltInOptions<P> & CodeOf<P>;
 
@@ -78,10 +85,20 @@ interface BuiltInOptions<P extends OwnPlugins> extends Omit<
    * keys, and handlers for sign-in with providers. Requires the plugin `auth`. Default none.
    */
   readonly auth?: AuthCode | undefined;
-  /** Code options for the plugin `queue`: the guard of its page. Default none. */
+  /** Options in code for the plugin `queue`: the guard of its page. Default none. */
   readonly queue?: QueueCode | undefined;
-  /** Code options for the plugin `openapi`: more members of `info`, and the cookie that may contain the token. Default none. */
+  /** Options in code for the plugin `openapi`: more members of `info`, and the cookie with the token. Default none. */
   readonly openapi?: OpenApiCode | undefined;
+  /**
+   * Options in code for the plugin `rag`: what embeds texts, the name of its model, and a pool that builds indexes. Required with
+   * that plugin. Default none.
+   */
+  readonly rag?: RagCode | undefined;
+  /**
+   * The rollups by name: results of `defineRollup()`, or its options, where a missing `timeZone` is that of the file. Requires
+   * the plugin `rollups`. Default none.
+   */
+  readonly rollups?: ServiceRollups | undefined;
 }
 
 /** A configuration in code, for tests and for services without a file. */
@@ -173,7 +190,7 @@ export interface ResolvedServiceOptions extends Omit<
 > {
   /** The built-in plugins, followed by the custom ones. */
   readonly plugins: readonly AnyPlugin[];
-  /** Returns a plugin's code options. */
+  /** Returns the options that code sets for a plugin. */
   readonly codeOf: (plugin: AnyPlugin) => Readonly<Record<string, unknown>>;
   /** Names of the plugins that have options in code. */
   readonly withCode: readonly string[];

@@ -48,7 +48,7 @@ export function handleSignals(runner: Runner, logger: () => Logger | undefined):
   function onSignal(signal: string): void {
     if (signalled) {
       if (hurried.has(runner)) process.exit(1);
-      logger()?.error({ signal }, "second signal: exiting at once");
+      logger()?.error({ signal }, "second signal: exiting immediately");
       exitHurried(runner);
       return;
     }
@@ -74,7 +74,7 @@ export function handleSignals(runner: Runner, logger: () => Logger | undefined):
   }
 
   function onUncaught(err: unknown, origin: string): void {
-    // Reading `req.body` throws for a wrong content type. In a callback that error is uncaught: answer it with a 415
+    // Reading `req.body` throws for a wrong content type. In a callback that error is uncaught: respond with a 415
     // instead of stopping the service.
     if (!answerRefusal(err)) onFatal(err, origin);
   }

@@ -26,7 +26,7 @@ export interface RunnerOptions {
   readonly port: number;
   /** Milliseconds during which a stopping service still accepts requests while `/ready` reports 503. */
   readonly drainDelayMs: number;
-  /** Time limit for a whole stop, in milliseconds. */
+  /** Time limit for the shutdown, in milliseconds. */
   readonly shutdownTimeoutMs: number;
 }
 
@@ -75,7 +75,7 @@ export function createRunner(options: RunnerOptions): Runner {
     logger()?.error({ err }, "the server cannot accept a connection");
   }
 
-  /** @param serverMs time until connections are cut; the rest is left for the hooks */
+  /** @param serverMs time until connections are cut; the hooks get the remaining time */
   async function stopInOrder(drainDelayMs: number, serverMs: number, cut: AbortSignal): Promise<number> {
     const cutAt = performance.now() + serverMs;
     health?.setState("draining");

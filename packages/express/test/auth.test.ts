@@ -113,7 +113,7 @@ describe("the plugin `auth`", () => {
     );
   });
 
-  it("AUTH-7 warns at the start when no audience is configured", async () => {
+  it("AUTH-7 warns at startup when no audience is configured", async () => {
     const { lines } = await makeService({ toml: inSecretMode, env });
     expect(
       lines.filter(({ level, message }) => level === "warn" && /audience/.test(String(message))),

@@ -24,7 +24,7 @@ statement_timeout = 0.5
 ${more}
 `;
 
-/** Sends requests until the answer has the given status. The test's own timeout is the limit. */
+/** Sends requests until a response has the given status. The test's own timeout is the limit. */
 async function until(test: TestService, path: string, status: number): Promise<request.Response> {
   for (;;) {
     const answer = await request(test.url).get(path);

@@ -198,7 +198,7 @@ describe("a service with misconfigured events", () => {
     return expect.fail("it started");
   }
 
-  it("logs a warning for each bus setting that has no effect", async () => {
+  it("logs a warning for each bus setting without effect", async () => {
     const { service, lines } = await makeService({
       ...on('url = "redis://user:hunter2@127.0.0.1:1"\nkey_prefix = "a"\nstream = "b"'),
       env: { DATABASE_URL: "postgres://127.0.0.1:1/x" },

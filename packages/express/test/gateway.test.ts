@@ -154,7 +154,7 @@ describe("the plugin `gateway`", function () {
     socket.destroy();
   });
 
-  it("LIM-5 cuts a client that goes on sending a body slowly after its response", async () => {
+  it("LIM-5 cuts a client that continues to send a body slowly after its response", async () => {
     await using test = await start("", "", {
       toml: "headers_timeout = 0.2\nreceive_timeout = 0.3\n",
       routes: (app) => void app.get("/own", (_req, res) => void res.json({ own: true })),
@@ -190,7 +190,7 @@ describe("the plugin `gateway`", function () {
     expect(String(await response.setEncoding("utf8").toArray())).to.equal('{"a":1}');
   });
 
-  it("SYS-1 SYS-3 leaves the system endpoints in front of a prefix that would take them", async () => {
+  it("SYS-1 SYS-3 handles the system endpoints before a prefix that includes them", async () => {
     const paths = ["/health", "/ready", "/info", "/metrics"];
     const routes = paths.map(
       (path) => `[plugin.gateway.routes.${path.slice(1)}]\nprefix = "${path}"\ntargets = ["${target.url}"]\n`,
@@ -296,7 +296,7 @@ describe("the plugin `gateway`", function () {
     ['prefix = "/api"\ntargets = ["http://user:geheim@a"]', "routes.api.targets"],
     ['prefix = "/api"\ntargets = ["http://127.0.0.1:8123"]', "must not contain this service itself"],
   ] as const) {
-    it(`CFG-12 stops the start: ${fault}`, async () => {
+    it(`CFG-12 prevents the service from starting: ${fault}`, async () => {
       const config = {
         toml: `[service]\nname = "test"\nport = 8123\n[plugins]\nenabled = ["gateway"]\n[plugin.gateway.routes.api]\n${keys}\n`,
       };

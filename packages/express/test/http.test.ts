@@ -99,7 +99,7 @@ describe("the plugin `http`", function () {
     expect(JSON.stringify(test.lines)).to.not.contain(SECRET);
   });
 
-  it("ERR-1 answers with a problem when the service fails, without anything that it has sent", async () => {
+  it("ERR-1 returns a problem without any part of the upstream's response when the upstream fails", async () => {
     await using test = await callerOf(echo.url, "attempts = 1");
     for (const [sent, status, detail] of [
       [500, 502, "the service 'echo' sent an invalid response"],
@@ -164,7 +164,7 @@ describe("the plugin `http`", function () {
       "the name of an upstream must be 1 to 64 letters",
     ],
   ] as const) {
-    it(`CFG-12 stops the start: ${fault}`, async () => {
+    it(`CFG-12 prevents the service from starting: ${fault}`, async () => {
       const faults = await faultsOf(enabled + toml);
       expect(faults.join("\n"))
         .to.contain("plugin.http.upstreams.")

@@ -21,7 +21,7 @@ function toml(target: string, prefixes: readonly string[]): string {
   return `[plugins]\nenabled = ["observability", "metrics", "gateway"]\n${routes.join("")}`;
 }
 
-describe("the kind gateway", () => {
+describe("a service with a gateway", () => {
   let target: Listening;
   before(async () => {
     const server = createServer((req, res) => {
@@ -63,7 +63,7 @@ describe("the kind gateway", () => {
       expect((await request(test.url).get("/nowhere")).status).to.equal(404);
     });
 
-    it("PROF-7 answers its system endpoints itself, also inside a prefix", async () => {
+    it("PROF-7 handles its system endpoints itself, even inside a prefix", async () => {
       const prefixes = ["/health", "/ready", "/info", "/metrics"];
       await using test = await start({ app: express(), routes }, [...prefixes, "/api"]);
       for (const path of prefixes) {
@@ -74,7 +74,7 @@ describe("the kind gateway", () => {
       }
     });
 
-    it("PROF-7 has the edge of an api: forms are passed on unread, without the same-origin rule", async () => {
+    it("PROF-7 has the edge of an api service: forms are passed on unread, without the same-origin rule", async () => {
       await using test = await start({ app: express(), routes }, ["/api"]);
       const form = { "Content-Type": "application/x-www-form-urlencoded", Cookie: "a=1" };
       const { text } = await request(test.url).post("/api/form").set(form).send("a=1&b=%zz");
@@ -89,7 +89,7 @@ describe("the kind gateway", () => {
     });
   });
 
-  it("PROF-7 can be combined with the kind web: the rule comes first, and forms reach the target unread", async () => {
+  it("PROF-7 of kind web applies the same-origin rule first, and passes forms on unread", async () => {
     await using test = await start({ kind: "web", routes }, ["/api"]);
     const form = { "Content-Type": "application/x-www-form-urlencoded" };
     const send = (headers: object) =>
@@ -102,7 +102,7 @@ describe("the kind gateway", () => {
     expect(JSON.parse(accepted.text)).to.deep.include({ body: "a=1" });
   });
 
-  it("refuses a WebSocket with a cookie from another site in the kind web", async () => {
+  it("of kind web refuses a WebSocket with a cookie from another site", async () => {
     await using test = await start({ kind: "web", routes }, ["/api"]);
     const open = async (headers: string): Promise<number | undefined> => {
       const head = "GET /api/ws HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: WebSocket\r\n";

@@ -43,7 +43,7 @@ const start = (options: TestServiceOptions = {}): Promise<TestService> =>
 const failed = ({ message }: Readonly<Record<string, unknown>>): boolean =>
   message === "errorPage() failed; the problem document was sent";
 
-describe("the error pages of the kind web", () => {
+describe("the error pages of a web service", () => {
   onBothMajors((express) => {
     it("PROF-7 replace the problem document for a browser, with its status and headers", async () => {
       await using test = await start({ app: express() });
@@ -75,7 +75,7 @@ describe("the error pages of the kind web", () => {
       expect([wrong.status, wrong.type, wrong.headers["allow"]]).to.deep.equal([405, "text/html", "POST"]);
     });
 
-    it("receive the problem document and the request", async () => {
+    it("are rendered from the problem document and the request", async () => {
       const seen: (readonly [ProblemDocument, string])[] = [];
       const errorPage: ErrorPage = (problem, req) => {
         seen.push([problem, req.get("x-request-id") ?? ""]);
@@ -139,7 +139,7 @@ describe("the error pages of the kind web", () => {
       }
     });
 
-    it("PROF-7 answer HEAD without a body, and without calling errorPage", async () => {
+    it("PROF-7 are sent for HEAD without a body, and without calling errorPage", async () => {
       let calls = 0;
       await using test = await start({ app: express(), errorPage: () => `${(calls += 1)}` });
       const head = `HEAD /busy HTTP/1.1\r\nHost: x\r\nAccept: text/html\r\nConnection: close\r\n\r\n`;
@@ -148,7 +148,7 @@ describe("the error pages of the kind web", () => {
       expect(headers).to.include({ "content-type": HTML, "retry-after": "7", vary: "Accept" });
     });
 
-    it("may be made asynchronously", async () => {
+    it("may be rendered asynchronously", async () => {
       await using test = await start({
         app: express(),
         errorPage: async (problem, req) => (await delay(5), page(problem, req)),
@@ -230,14 +230,14 @@ describe("the error pages of the kind web", () => {
       expect((await rawRequest(test.port, small)).body).to.contain("<h1>413");
     });
 
-    it("LIM-4 are sent, not the 504, if the request timeout ends meanwhile", async () => {
+    it("LIM-4 are sent, not the 504, if the request timeout ends while errorPage runs", async () => {
       const errorPage: ErrorPage = async (problem, req) => (await delay(300), page(problem, req));
       await using test = await start({ app: express(), errorPage, toml: "request_timeout = 0.1\n" });
       const { status, text } = await request(test.url).get("/busy").set("Accept", BROWSER);
       expect([status, text]).to.deep.equal([503, "<!doctype html><h1>503 Service Unavailable</h1>"]);
     });
 
-    it("are dropped if the client disconnects meanwhile", async () => {
+    it("are dropped if the client disconnects while errorPage runs", async () => {
       let made: () => void = () => undefined;
       const isMade = new Promise<void>((resolve) => (made = resolve));
       let proceed: () => void = () => undefined;

@@ -28,27 +28,27 @@ async function post(
   };
 }
 
-describe("the forms of the kind web", () => {
+describe("the forms of a web service", () => {
   onBothMajors((express) => {
-    it("PROF-7 parses a form into req.body", async () => {
+    it("PROF-7 are parsed into req.body", async () => {
       await using test = await startService({ kind: "web", app: express(), routes });
       const { status, body } = await post(test.url, "name=Ada+L&tag=a&tag=b&constructor=c&hasOwnProperty=d");
       expect(status).to.equal(200);
       expect(body).to.deep.equal({ name: "Ada L", tag: ["a", "b"], constructor: "c", hasOwnProperty: "d" });
     });
 
-    it("PROF-7 does not parse forms in the kind api", async () => {
+    it("PROF-7 are not parsed by an api service", async () => {
       await using test = await startService({ app: express(), routes });
       expect((await post(test.url, "a=1")).status).to.equal(415);
     });
 
-    it("still parses JSON", async () => {
+    it("do not replace JSON, which is parsed too", async () => {
       await using test = await startService({ kind: "web", app: express(), routes });
       const { body } = await post(test.url, '{"a":1}', { "Content-Type": "application/json" });
       expect(body).to.deep.equal({ a: 1 });
     });
 
-    it("LIM-1 ERR-18 refuses bad forms with problems", async () => {
+    it("LIM-1 ERR-18 are rejected with problems if they are invalid", async () => {
       await using test = await startService({
         kind: "web",
         app: express(),
@@ -77,7 +77,7 @@ describe("the forms of the kind web", () => {
       }
     });
 
-    it("ERR-18 names forms in the 415 of a multipart form", async () => {
+    it("ERR-18 are named in the 415 of a multipart form", async () => {
       await using test = await startService({ kind: "web", app: express(), routes });
       const { headers } = await post(test.url, "--b--", {
         "Content-Type": "multipart/form-data; boundary=b",

@@ -18,7 +18,7 @@ function routes(app: Express): void {
   });
 }
 
-describe("the security headers of the kind web", () => {
+describe("the security headers of a web service", () => {
   onBothMajors((express) => {
     it("PROF-7 EDGE-6 allow a page scripts, styles, images and forms of its own origin only", async () => {
       await using test = await startService({ kind: "web", app: express(), routes });
@@ -34,7 +34,7 @@ describe("the security headers of the kind web", () => {
         expect(headers).to.have.property(name);
     });
 
-    it("EDGE-7 are those of the kind api on data and problems", async () => {
+    it("EDGE-7 equal those of an api service for JSON responses and problem documents", async () => {
       await using web = await startService({ kind: "web", app: express(), routes });
       await using api = await startService({ kind: "api", app: express(), routes });
       for (const path of ["/data", "/nowhere", "/health"]) {

@@ -39,7 +39,7 @@ describe("the option `kind`", () => {
     expect(faults.map(({ key }) => key)).to.deep.equal(["config", "kind"]);
   });
 
-  it("PROF-7 refuses the options of the kind web in every other kind, all at once", async () => {
+  it("PROF-7 rejects the options of web services in every other kind, in one error", async () => {
     const options = { errorPage: () => "", publicDir: "test", publicMaxAgeSeconds: 1 };
     const all = ["errorPage", "publicDir", "publicMaxAgeSeconds"].map(withoutWeb);
     expect(await faultsOf(options)).to.deep.equal(all);
@@ -47,7 +47,7 @@ describe("the option `kind`", () => {
     expect(await faultsOf({ ...options, kind: "gateway", toml })).to.deep.equal(all);
   });
 
-  it("refuses invalid values of the options of the kind web", async () => {
+  it("rejects invalid values of the options of web services", async () => {
     const wrong = { errorPage: "<h1>", publicDir: 5, publicMaxAgeSeconds: -1 };
     const faults = await faultsOf({ kind: "web", ...(wrong as object) });
     expect(faults.map(({ key }) => key).toSorted()).to.deep.equal(Object.keys(wrong).toSorted());

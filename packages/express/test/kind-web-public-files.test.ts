@@ -39,7 +39,7 @@ function routes(app: Express): void {
   app.get("/behind", (_req, res) => void res.send("a route"));
 }
 
-describe("the public files of the kind web", () => {
+describe("the public files of a web service", () => {
   let folder = "";
   let root = "";
   before(async () => {
@@ -86,7 +86,7 @@ describe("the public files of the kind web", () => {
         });
     });
 
-    it("use publicMaxAgeSeconds", async () => {
+    it("have the max-age publicMaxAgeSeconds", async () => {
       for (const publicMaxAgeSeconds of [0, 60]) {
         await using test = await start({ app: express(), publicMaxAgeSeconds });
         const { headers } = await request(test.url).get("/style.css");
@@ -94,26 +94,26 @@ describe("the public files of the kind web", () => {
       }
     });
 
-    it("are not sent in the kind api, even if the working directory has a folder public", async () => {
+    it("are not sent by an api service, even if the working directory has a folder public", async () => {
       await using test = await startService({ app: express(), routes });
       expect((await request(test.url).get("/style.css")).status).to.equal(404);
     });
 
-    it("decode the path once", async () => {
+    it("are found by the path, which is decoded once", async () => {
       await using test = await start({ app: express() });
       expect((await request(test.url).get("/with%20space.txt")).text).to.equal("spaced");
       expect((await request(test.url).get("/10%25.txt")).text).to.equal("ten");
       expect((await request(test.url).get("/%252e%252e/outside.txt")).status).to.equal(404);
     });
 
-    it("PROF-7 answer HEAD without a body", async () => {
+    it("PROF-7 are sent for HEAD without a body", async () => {
       await using test = await start({ app: express() });
       const { headers, body } = await raw(test.port, "/style.css", "HEAD");
       expect(body).to.equal("");
       expect(headers).to.include({ "content-length": "21", "cache-control": "public, max-age=3600" });
     });
 
-    it("PROF-7 answer conditional requests with 304, without the headers of data", async () => {
+    it("PROF-7 are replaced by 304 for conditional requests, without the headers of data", async () => {
       await using test = await start({ app: express() });
       for (const path of ["/style.css", "/deep/page.html"]) {
         const { headers } = await request(test.url).get(path);
@@ -139,7 +139,7 @@ describe("the public files of the kind web", () => {
       expect([stale.status, stale.type]).to.deep.equal([412, "application/problem+json"]);
     });
 
-    it("answer a range with 206, and an impossible one with a 416 problem", async () => {
+    it("are sent in part with 206 for a range, and with a 416 problem for a range outside the file", async () => {
       await using test = await start({ app: express() });
       const part = await request(test.url).get("/style.css").set("Range", "bytes=0-3");
       expect([part.status, part.text, part.headers["content-range"]]).to.deep.equal([
@@ -212,7 +212,7 @@ describe("the public files of the kind web", () => {
       }
     });
 
-    it("PROF-7 cannot be left by any spelling of a path", async () => {
+    it("PROF-7 cannot be escaped by any encoding of a path", async () => {
       await using test = await start({ app: express() });
       const up = [
         "..",

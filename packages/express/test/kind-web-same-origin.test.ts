@@ -27,7 +27,7 @@ async function ask(
   return fetch(`${url}${path}`, { method, headers, ...(method === "GET" || body === null ? {} : { body }) });
 }
 
-describe("the same-origin rule of the kind web", () => {
+describe("the same-origin rule of a web service", () => {
   onBothMajors((express) => {
     it("PROF-7 refuses a form of another site with 403", async () => {
       await using test = await startService({ kind: "web", app: express(), routes });
@@ -100,7 +100,7 @@ describe("the same-origin rule of the kind web", () => {
       }
     });
 
-    it("PROF-7 has no effect in the kind api", async () => {
+    it("PROF-7 does not apply to an api service", async () => {
       await using test = await startService({ app: express(), routes });
       const headers = { ...COOKIE, "Content-Type": "application/json", "Sec-Fetch-Site": "cross-site" };
       expect((await ask(test.url, { body: "{}", headers })).status).to.equal(200);
@@ -148,7 +148,7 @@ algorithms = ["RS256"]
       };
       const status = async (path: string): Promise<number> =>
         (await ask(test.url, { path, headers, body: "code=1&state=2" })).status;
-      // The login itself answers: today it accepts only GET.
+      // The login itself responds: today it accepts only GET.
       expect(await status("/auth/acme/callback?x=1")).to.equal(405);
       for (const path of [
         "/auth/acme/start",

@@ -1,7 +1,15 @@
 import type { Middleware } from "@svc/context";
 import { createService, type ServiceOptions } from "@svc/express";
 import { type AnyPlugin, definePlugin } from "@svc/plugin";
-import { ConfigurationError, defineOptions, func, optional, string, withDefault } from "@svc/options";
+import {
+  ConfigurationError,
+  defineOptions,
+  func,
+  objectWith,
+  optional,
+  string,
+  withDefault,
+} from "@svc/options";
 import { runSample } from "@svc/test-support";
 import { expect } from "chai";
 import request from "supertest";
@@ -49,7 +57,7 @@ const audit = definePlugin({
 describe("custom plugins", function () {
   this.timeout(30_000);
 
-  it("work as in the README: settings, code options, request order, /info, stop hook and service member", async () => {
+  it("work as in the README: settings, options in code, request order, /info, stop hook and service member", async () => {
     await using sample = await runSample(readme, 7);
     const url = await sample.url;
     const entries = await fetch(`${url}/entries`, { headers: { "x-by": "ann" } });
@@ -60,6 +68,28 @@ describe("custom plugins", function () {
     const { code, stdout } = await sample.ended;
     expect(code).to.equal(0);
     expect(stdout).to.contain("GET by ann").and.to.contain("2 entries");
+  });
+
+  it("receive the whole object in code as the option with their own name", async () => {
+    const labels = definePlugin({
+      name: "labels",
+      options: defineOptions("[plugin.labels]", {
+        /** The labels by name. Default: none. */
+        labels: {
+          kind: withDefault(objectWith<Readonly<Record<string, string>>>("an object of labels"), {}),
+        },
+      }),
+      start: ({ options }) => ({ parts: { labels: options.labels } }),
+    });
+    const plugins = { labels };
+    const config = { toml: tomlOf(["labels"]) };
+    const given = await createService({ config, env: {}, plugins, labels: { color: "red" }, ...silent });
+    expect(given.labels).to.deep.equal({ color: "red" });
+    const omitted = await createService({ config, env: {}, plugins: { labels }, ...silent });
+    expect(omitted.labels).to.deep.equal({});
+    expect(await refusal(plugins, { options: { labels: 5 } })).to.contain(
+      "labels: must be an object of labels; it is 5",
+    );
   });
 
   it("are typed as members of the service, and are undefined while they are off", async () => {
@@ -78,7 +108,7 @@ describe("custom plugins", function () {
     expect(wrong).to.be.an("object");
   });
 
-  it("report faults in the file, the environment and code options together", async () => {
+  it("report faults in the file, the environment and code together", async () => {
     const options = { audit: { onEntri: 1 }, role: "boss", env: { SVC_AUDIT_HEADER: "" } };
     const message = await refusal({ audit }, { more: "[plugin.audit]\nheader = 5\nheeder = 1\n", options });
     expect(message)
@@ -173,6 +203,14 @@ describe("custom plugins", function () {
         () => ({ handlers: { clean: 5 } }),
         "plugin.faulty: returned invalid handlers: must be an object of functions by task",
       ],
+      "has a schedule without a task": [
+        () => ({ schedules: { clean: { everySeconds: 60 } as never } }),
+        "plugin.faulty: returned invalid schedules: must be an object of schedules by name",
+      ],
+      "has schedules without a queue": [
+        () => ({ schedules: { clean: { everySeconds: 60, task: "clean" } as { task: string } } }),
+        "contains faulty, which has schedules: add queue",
+      ],
       "has jobs without a queue": [
         () => ({ handlers: { clean() {} } }),
         "contains faulty, which has jobs: add queue",
@@ -204,6 +242,40 @@ describe("custom plugins", function () {
     const enabled = ["database", "queue", "cleaner"];
     expect(await refusal({ cleaner }, { enabled, more, options })).to.contain(
       "jobs.clean: is the task of the plugin cleaner",
+    );
+  });
+
+  it("add schedules to those of the application, which must have other names and handlers", async () => {
+    const more = '[plugin.database]\nurl = "postgres://127.0.0.1:1/x"\n';
+    const daily = { everySeconds: 86_400, task: "clean" };
+    const start = (): object => ({ handlers: { clean() {} }, schedules: { daily } });
+    const cleaner = definePlugin({ name: "cleaner", start });
+    const enabled = ["database", "queue", "cleaner"];
+    const plugins = { cleaner };
+    const options = { config: { toml: tomlOf(enabled, more) }, env: {}, plugins, ...silent };
+    const service = await createService({
+      ...options,
+      schedules: { hourly: { ...daily, everySeconds: 3600 } },
+    });
+    const { plugins: shown } = (await request(service.app).get("/info")).body as {
+      readonly plugins: readonly {
+        readonly name: string;
+        readonly schedules?: readonly { readonly name: string }[];
+      }[];
+    };
+    const ticks = shown.find(({ name }) => name === "queue")?.schedules;
+    expect(ticks?.map(({ name }) => name)).to.have.members(["daily", "hourly"]);
+    await service.stop();
+    const message = await refusal(plugins, { enabled, more, options: { schedules: { daily } } });
+    expect(message).to.contain(
+      "schedules.daily: is also a schedule of the plugin cleaner; rename one of them",
+    );
+    const orphan = definePlugin({
+      name: "orphan",
+      start: () => ({ ...start(), schedules: { x: { ...daily, task: "y" } } }),
+    });
+    expect(await refusal({ orphan }, { enabled: ["database", "queue", "orphan"], more })).to.contain(
+      'schedules.x.task: "y" has no handler in jobs; expected one of clean',
     );
   });
 

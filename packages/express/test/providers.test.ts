@@ -202,7 +202,7 @@ client_authentication = "client_secret_post"\nauthorization_parameters = { promp
     expect(await answer.json()).to.deep.equal({ federated_id: "github:github-true" });
   });
 
-  it("OIDC-11 returns 500, and warns at the start, when onIdentity is missing", async () => {
+  it("OIDC-11 returns 500, and warns at startup, when onIdentity is missing", async () => {
     await using test = await startService({ toml: auth + acme(), env });
     expect(test.lines.find(({ message }) => String(message).includes("onIdentity"))).to.include({
       level: "warn",
@@ -212,7 +212,7 @@ client_authentication = "client_secret_post"\nauthorization_parameters = { promp
     expect(((await answer.json()) as { detail: string }).detail).to.contain("onIdentity");
   });
 
-  it("logs at the start that onIdentity is never called without a provider", async () => {
+  it("logs at startup that onIdentity is never called without a provider", async () => {
     const made = await makeService({ toml: auth, env, auth: { onIdentity: () => ({}) } });
     const note = await made.line(({ message }) => String(message).includes("onIdentity"));
     expect(note).to.include({ level: "info" });
@@ -340,7 +340,7 @@ client_authentication = "client_secret_post"\nauthorization_parameters = { promp
     }
   });
 
-  it("refuses to start with invalid code options, and names them", async () => {
+  it("refuses to start with invalid options in code, and names them", async () => {
     // JavaScript callers can pass any value.
     const given: Record<string, unknown> = { onIdentity: "a path", onAccessToken: 5 };
     const message = await refusal({ toml: auth + acme(), env, auth: given });

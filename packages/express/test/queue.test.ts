@@ -318,10 +318,10 @@ describe("the plugin `queue`", function () {
       const { jobs } = test.service;
       await jobs?.enqueue({ id: "d", task: "mail.send" });
       const [job] = (await jobs?.claim()) ?? [];
-      await jobs?.fail(job ?? expect.fail(), "the mail server is away", { dead: true });
+      await jobs?.fail(job ?? expect.fail(), "the mail server is down", { dead: true });
       expect((await request(test.url).get("/queue")).status).to.equal(404);
       const page = await request(test.url).get("/queue").set("X-Operator", "ann");
-      expect(page.text).to.contain("the mail server is away");
+      expect(page.text).to.contain("the mail server is down");
       expect(page.headers["content-security-policy"])
         .to.contain("default-src 'none'")
         .and.contain("style-src");

@@ -7,7 +7,7 @@ import { createDatabase } from "@svc/database";
 import { testDatabase } from "@svc/dev-services";
 import { codeBlocks, runSample } from "@svc/test-support";
 import { expect } from "chai";
-import { createService } from "@svc/express";
+import { createService, type ServiceOptions } from "@svc/express";
 import { providerOptions } from "@svc/oidc-login/options";
 import { variablesOf } from "@svc/options";
 import { builtInPlugins } from "../src/plugins/built-in.ts";
@@ -112,7 +112,7 @@ describe("README of @svc/express", function () {
     expect(await (await fetch(await sample.url)).json()).to.deep.equal({ from: "CommonJS" });
   });
 
-  it("PROF-7 the sample of the kind web serves files, accepts forms and sends error pages", async () => {
+  it("PROF-7 the sample of a web service serves files, accepts forms and sends error pages", async () => {
     const folder = await mkdtemp(join(tmpdir(), "svc-readme-"));
     await writeFile(join(folder, "index.html"), "<form method=post action=/hello>");
     const replace = { 'new URL("public", import.meta.url)': JSON.stringify(folder) };
@@ -132,7 +132,7 @@ describe("README of @svc/express", function () {
     await rm(folder, { recursive: true });
   });
 
-  it("PROF-7 the configuration of the kind gateway starts one, and the kind needs its plugin", async () => {
+  it("PROF-7 the configuration of a gateway service starts one, and requires the plugin", async () => {
     const text = await toml(11);
     const logDestination = { write: () => undefined };
     const service = await createService({ kind: "gateway", config: { toml: text }, logDestination });
@@ -158,6 +158,17 @@ describe("README of @svc/express", function () {
     const statuses = [];
     for (let count = 0; count < 10; count++) statuses.push(await post({ item: "pen", count: 1 }));
     expect(statuses).to.deep.equal([...Array.from({ length: 9 }, () => 201), 429]);
+  });
+
+  it("shows every rollups key with its default", async () => {
+    const enabled = '[service]\nname = "orders"\n[plugins]\nenabled = ["database", "rollups"]\n';
+    const url = '[plugin.database]\nurl = "postgres://127.0.0.1:9/x"\n';
+    const source = { table: "orders", tenantColumn: "tenant_id", timeColumn: "at" };
+    const rollups = { monthly: { source, measures: { n: { sql: "count(*)", type: "bigint" } } } };
+    const shown = await configOf(`${enabled}${url}${await toml(13)}`, {}, { rollups });
+    expect(shown.plugin).to.deep.equal((await configOf(enabled + url, {}, { rollups })).plugin);
+    const keys = (await toml(13)).match(/^\w+ =/gm) ?? [];
+    expect(keys).to.have.length(settingsIn(shown.plugin.rollups ?? {}));
   });
 
   it("CFG-18 shows every key of the TOML file with its default", async () => {
@@ -277,8 +288,10 @@ function otherType(type: string): RequestInit {
 async function configOf(
   text: string,
   env: Record<string, string> = {},
+  code: ServiceOptions = {},
 ): Promise<Awaited<ReturnType<typeof createService>>["config"]> {
   const service = await createService({
+    ...code,
     config: { toml: text },
     env,
     logDestination: { write: () => undefined },

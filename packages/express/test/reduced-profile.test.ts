@@ -111,7 +111,7 @@ describe("the reduced profile", () => {
     expect(await refusal({ SVC_TENANCY_SOURCES: "subdomain" })).to.contain("SVC_TENANCY_BASE_DOMAIN");
   });
 
-  it("PROF-3 does not check revocation, logs that at the start, and rejects a revocation store", async () => {
+  it("PROF-3 does not check revocation, logs that at startup, and rejects a revocation store", async () => {
     const { lines } = await makeService(base({ SVC_AUTH_SECRET: secret }));
     expect(lines.filter(({ message }) => /revocation/.test(String(message)))).to.have.length(1);
     const auth = { revocation: { isRevoked: () => true } };

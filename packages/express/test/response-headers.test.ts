@@ -16,7 +16,7 @@ const data: Readonly<Record<string, string>> = {
 const page = "<!doctype html><title>hello</title>";
 
 onBothMajors((express) => {
-  /** Returns the headers of a handler's answer by name; the values of repeated headers are joined with " | ". */
+  /** Returns the headers of a handler's response by name; the values of repeated headers are joined with " | ". */
   async function headersOf(
     handle: (res: Response) => void,
     options: TestServiceOptions = {},

@@ -58,7 +58,7 @@ function routes(app: Express): void {
     app.get(`/${encodeURIComponent(name)}`, (_req, res) => write(res));
 }
 
-/** Returns the header names of an answer as sent, in lower case, with repetitions. */
+/** Returns the header names of a response as sent, in lower case, with repetitions. */
 async function namesOnTheWire(port: number, path: string): Promise<readonly string[]> {
   const { text } = await rawRequest(port, `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
   const [, ...lines] = text.slice(0, text.indexOf("\r\n\r\n")).split("\r\n");

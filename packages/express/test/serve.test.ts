@@ -38,7 +38,7 @@ describe("serve()", () => {
     });
   });
 
-  it("serves a request listener without Express, and answers requests that never reach it with problems", async () => {
+  it("serves a request listener without Express, and returns problems for requests that never reach it", async () => {
     await using serving = await serve((_req, res) => void res.end("bare"), quiet);
     expect(await (await fetch(`http://127.0.0.1:${serving.address.port}`)).text()).to.equal("bare");
     const answer = await rawRequest(serving.address.port, "NONSENSE\r\n\r\n");
@@ -99,7 +99,7 @@ describe("serve()", () => {
     expect(await refusal({ logger: {} })).to.contain("logger: must be a logger");
   });
 
-  it("writes an uncaught error to standard error when it has no logger", async () => {
+  it("writes an uncaught error to standard error when no logger is set", async () => {
     await using child = await runChild(
       `import { serve } from "@svc/express";
        await serve(() => undefined, { port: 0, host: "127.0.0.1" });

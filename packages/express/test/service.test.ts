@@ -95,7 +95,7 @@ describe("a service", () => {
     expect(test.service.address).to.include({ port, address: "127.0.0.1" });
   });
 
-  it("CFG-15 ENV-4 warns at the start when debug is on in prod", async () => {
+  it("CFG-15 ENV-4 warns at startup when debug is on in prod", async () => {
     const { service, lines } = await makeService({ env: { SVC_ENV: "prod", SVC_DEBUG: "true" } });
     const warnings = lines.filter((line) => line["level"] === "warn").map((line) => line["message"]);
     expect(warnings).to.deep.equal([
@@ -104,7 +104,7 @@ describe("a service", () => {
     await service.stop();
   });
 
-  it("logs notes about its configuration at the start, without values", async () => {
+  it("logs notes about its configuration at startup, without values", async () => {
     const { service, lines } = await makeService({ env: { SVC_PROT: "hunter2" } });
     const warnings = lines.filter((line) => line["level"] === "warn").map((line) => String(line["message"]));
     expect(warnings.join("\n"))
@@ -114,7 +114,7 @@ describe("a service", () => {
     await service.stop();
   });
 
-  it("logs its configuration at the start with secrets masked", async () => {
+  it("logs its configuration at startup with secrets masked", async () => {
     const toml = `[plugins]\nenabled = ["database"]\n[plugin.database]\nurl = "postgres://user:hunter2@127.0.0.1:1/x"\n`;
     await using test = await startService({ toml });
     const line = await test.line((each) => each["message"] === "starting");
@@ -145,12 +145,8 @@ describe("a service", () => {
   });
 
   it("CFG-7 CFG-8 rejects plugins that are unknown or not implemented yet, and names the available ones", async () => {
-    const inCode = (name: string, its: string): string =>
-      `${name} is not a plugin yet: remove it from [plugins] enabled and use the package ${its} in code`;
     const remedies = new Map([
       ["scheduler", "the plugin queue runs schedules: remove scheduler from [plugins] enabled"],
-      ["rollups", inCode("rollups", "@svc/rollups")],
-      ["rag", inCode("rag", "@svc/search-store")],
     ]);
     for (const name of ["llm", "storage"]) {
       remedies.set(name, `${name} is not implemented yet`);

@@ -176,7 +176,7 @@ describe("slow clients", () => {
       await probing;
       expect(answered).to.be.greaterThan(10);
       for (const { text } of ends) expect(text).to.match(/^HTTP\/1\.1 408 /);
-      // The limit is 3 s; the rest allows for a busy machine.
+      // The limit is 3 s; the remaining time allows for a busy machine.
       expect(Math.max(...ends.map(({ at }) => at))).to.be.lessThan(10_000);
     });
   });

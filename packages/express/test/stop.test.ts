@@ -16,7 +16,7 @@ interface Answer {
   readonly body: string;
 }
 
-/** Sends one request, and resolves with the answer. With an agent, the connection stays open. */
+/** Sends one request, and resolves with the response. With an agent, the connection stays open. */
 async function ask(url: string, agent?: Agent): Promise<Answer> {
   const [answer] = (await once(get(url, { agent }), "response")) as [IncomingMessage];
   answer.setEncoding("utf8");
@@ -257,7 +257,7 @@ describe("the process of a service", () => {
     child.kill("SIGINT");
     expect(await child.ended).to.deep.equal({ code: 1, signal: null });
     await child.line(
-      (line) => line["message"] === "second signal: exiting at once" && line["signal"] === "SIGINT",
+      (line) => line["message"] === "second signal: exiting immediately" && line["signal"] === "SIGINT",
     );
   });
 

@@ -240,7 +240,7 @@ describe("the plugin `telemetry` with an endpoint", () => {
     expect(JSON.stringify(test.lines)).not.to.contain("hunter2");
   });
 
-  it("TRACE-23 RDY-5 RDY-17 answers /ready with 200 and degraded while the export fails, and stops in time", async () => {
+  it("TRACE-23 RDY-5 RDY-17 returns 200 and degraded from /ready while the export fails, and stops in time", async () => {
     await using receiver = await openOtlpReceiver({ behaviour: "500" });
     const keys = `traces_endpoint = "${receiver.url}"\nshutdown_timeout = 0.05`;
     await using test = await startService({ toml: toml(keys), routes });
@@ -261,7 +261,7 @@ describe("the plugin `telemetry` with an endpoint", () => {
     expect(await test.service.stop()).to.equal(0);
   });
 
-  it("exports the spans of two services in one process, also after one has stopped", async () => {
+  it("exports the spans of two services in one process, even after one has stopped", async () => {
     await using one = await openOtlpReceiver();
     await using two = await openOtlpReceiver();
     const start = (endpoint: string): Promise<TestService> =>
@@ -296,7 +296,7 @@ describe("the exporters `memory` and `console` of the plugin `telemetry`", () =>
     }[];
   }
 
-  it("shows the kept spans by trace at /debug/traces, the newest trace first, without a guard in local", async () => {
+  it("show the kept spans by trace at /debug/traces, the newest trace first, without a guard in local", async () => {
     await using test = await startService({ toml: toml('exporter = "memory"'), routes });
     const { telemetry } = test.service;
     telemetry?.span("job a", "consumer", {}, () => {
@@ -318,7 +318,7 @@ describe("the exporters `memory` and `console` of the plugin `telemetry`", () =>
     expect(later.traces.flatMap(({ spans }) => spans)).to.have.lengthOf(1000);
   });
 
-  it("shows /debug/traces outside local only to admins, and not at all in prod, with a warning", async () => {
+  it("show /debug/traces outside local only to admins, and not at all in prod, with a warning", async () => {
     await using staging = await startService(guarded("staging"));
     expect([
       await statusOf(staging),
@@ -335,7 +335,7 @@ describe("the exporters `memory` and `console` of the plugin `telemetry`", () =>
     ]);
   });
 
-  it("answers 401 at /debug/traces outside local without the plugin auth", async () => {
+  it("return 401 at /debug/traces outside local without the plugin auth", async () => {
     await using test = await startService({
       toml: `env = "dev"\ndrain_delay = 0\n${toml('exporter = "memory"')}`,
       routes,
@@ -343,7 +343,7 @@ describe("the exporters `memory` and `console` of the plugin `telemetry`", () =>
     expect(await statusOf(test, bearer("admin"))).to.equal(401);
   });
 
-  it("writes one INFO line per span with the exporter console, and has no page", async () => {
+  it("include console, which writes one INFO line per span and has no page", async () => {
     await using test = await startService({ toml: toml('exporter = "console"'), routes });
     await request(test.url).get("/orders/1");
     const line = await test.line(({ message }) => message === "span");
@@ -423,7 +423,7 @@ describe("createService() with the plugin `telemetry`", () => {
 });
 
 describe("a service with tracing and a database of its own", () => {
-  it("starts with a database that is no pg pool, whose statements have no spans", async () => {
+  it("starts with a database that is not a pg pool, whose statements have no spans", async () => {
     const db = {
       query: () => Promise.resolve({ rows: [], rowCount: 0 }),
       connect: () => Promise.reject(new Error("unused")),

@@ -211,7 +211,7 @@ describe("the plugin `tenancy`", () => {
     }
   });
 
-  it("TEN-9 warns at the start when tenants are granted without verified callers", async () => {
+  it("TEN-9 warns at startup when tenants are granted without verified callers", async () => {
     const warnings = async (toml: string, more: object = {}): Promise<unknown[]> => {
       const { lines } = await makeService({ toml, env: { ...env, ...more } });
       return lines.filter(({ level }) => level === "warn").map(({ message }) => message);
@@ -222,7 +222,7 @@ describe("the plugin `tenancy`", () => {
     expect(await warnings(`${alone}[plugin.tenancy]\nsources = ["token"]\n`)).to.not.contain(warning);
   });
 
-  it("TEN-22 warns at the start in prod when a header may name the tenant", async () => {
+  it("TEN-22 warns at startup in prod when a header may name the tenant", async () => {
     const toml = `${alone}[plugin.tenancy]\nsources = ["header"]\n`;
     const { lines } = await makeService({ toml, env: { SVC_ENV: "prod" } });
     expect(lines.some(({ level, message }) => level === "warn" && /header/i.test(String(message)))).to.equal(

@@ -81,13 +81,13 @@ describe("a tuned application", function () {
 });
 
 /**
- * Sends a request without a body to the tuned and the untuned application, compares their answers, and returns the
+ * Sends a request without a body to the tuned and the untuned application, compares their responses, and returns the
  * answer.
  */
 type Ask = (head: string) => Promise<string>;
 
 /**
- * Sends the request. If a conditional header needs the ETag of the answer, first sends it without conditional headers.
+ * Sends the request. If a conditional header needs the ETag of the response, first sends it without conditional headers.
  */
 async function askWithConditions(ask: Ask, url: string, answer: Answer): Promise<void> {
   const { method, accept, conditions } = answer;

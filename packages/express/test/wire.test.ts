@@ -271,7 +271,7 @@ describe("requests that are handled outside the application", () => {
     ["a control character in a header", "GET / HTTP/1.1\r\nHost: x\r\nA: \u0001\r\n\r\n", 400],
     ["a NUL in a header", "GET / HTTP/1.1\r\nHost: x\r\nA: a\u0000b\r\n\r\n", 400],
     [
-      "Content-Length beside chunks",
+      "Content-Length together with chunks",
       "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
       400,
     ],

@@ -5,7 +5,7 @@ import { databasePlugin } from "@svc/database/plugin";
 import { eventsPlugin } from "@svc/events/plugin";
 import { gatewayPlugin } from "@svc/gateway/plugin";
 import { httpPlugin } from "@svc/http-client/plugin";
-import { queuePlugin, type QueueTools } from "@svc/job-table/plugin";
+import { queueOptions, queuePlugin, type QueueTools } from "@svc/job-table/plugin";
 import { authOptions, authPlugin } from "@svc/jwt-auth/plugin";
 import { observabilityPlugin } from "@svc/log/plugin";
 import { type MetricsMiddleware, metricsPlugin } from "@svc/metrics/plugin";
@@ -13,6 +13,8 @@ import { signInPlugin } from "@svc/oidc-login/plugin";
 import { openapiPlugin } from "@svc/openapi/plugin";
 import { rateLimitPlugin } from "@svc/rate-limit/plugin";
 import { definePlugin, joinPlugins } from "@svc/plugin";
+import { rollupsPlugin, type RollupTools } from "@svc/rollups/plugin";
+import { ragPlugin, type RagTools } from "@svc/search-store/plugin";
 import { schedulesPlugin } from "@svc/scheduler/plugin";
 import { telemetryPlugin, type TelemetryTools } from "@svc/telemetry/plugin";
 import { tenancyPlugin } from "@svc/tenancy/plugin";
@@ -49,6 +51,8 @@ const telemetryTools = definePlugin({
  */
 const queueTools = definePlugin({
   name: "queue",
+  // Declared here so that the worker's options come first, although the scheduler stops earlier.
+  options: queueOptions,
   start({ part }) {
     const metrics = part<MetricsMiddleware>("metrics");
     const tools: QueueTools = {
@@ -60,6 +64,38 @@ const queueTools = definePlugin({
       },
     };
     return { offers: { queueTools: tools } };
+  },
+});
+
+/** Gives the plugin `rollups` its metric, because its package must not depend on the package that contains it. */
+const rollupTools = definePlugin({
+  name: "rollups",
+  start({ part }) {
+    const metrics = part<MetricsMiddleware>("metrics");
+    const tools: RollupTools = {
+      async driftMetric(drift) {
+        if (metrics === undefined) return;
+        const { rollupMetrics } = await import("@svc/metrics");
+        rollupMetrics({ registry: metrics.registry, drift });
+      },
+    };
+    return { offers: { rollupTools: tools } };
+  },
+});
+
+/** Gives the plugin `rag` its metrics, because its package must not depend on the package that contains them. */
+const ragTools = definePlugin({
+  name: "rag",
+  start({ part }) {
+    const metrics = part<MetricsMiddleware>("metrics");
+    const tools: RagTools = {
+      async searchMetrics() {
+        if (metrics === undefined) return undefined;
+        const { searchMetrics } = await import("@svc/metrics");
+        return searchMetrics({ registry: metrics.registry });
+      },
+    };
+    return { offers: { ragTools: tools } };
   },
 });
 
@@ -95,7 +131,7 @@ export const builtInPlugins = [
   joinPlugins("telemetry", telemetryTools, telemetryPlugin),
   metricsPlugin,
   databasePlugin,
-  joinPlugins("queue", queueTools, queuePlugin, schedulesPlugin),
+  joinPlugins("queue", queueTools, schedulesPlugin, queuePlugin),
   eventsPlugin,
   cachePlugin,
   httpPlugin,
@@ -104,6 +140,8 @@ export const builtInPlugins = [
   // Behind identity, because it counts by caller and tenant.
   rateLimitPlugin,
   openapiPlugin,
+  joinPlugins("rollups", rollupTools, rollupsPlugin),
+  joinPlugins("rag", ragTools, ragPlugin),
   // Last, so that what it passes on has gone through the other plugins.
   gatewayPlugin,
 ] as const;

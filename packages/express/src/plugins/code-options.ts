@@ -19,18 +19,29 @@ function codeKinds({ options }: AnyPlugin): Kinds {
 }
 
 /** Returns the kind of the object that contains a plugin's code options. */
-export function codeObject(plugin: AnyPlugin): Kind<object> {
+export function codeObject(plugin: AnyPlugin): Kind<unknown> {
+  const own = codeKinds(plugin)[plugin.name];
+  if (own !== undefined) return own;
   return objectWith<object>(`an object { ${Object.keys(codeKinds(plugin)).join(", ")} }`);
 }
 
 /**
- * Checks a plugin's code options, for example `createService({ auth: { onRefresh } })`.
+ * Checks a plugin's code options, for example `createService({ auth: { onRefresh } })`. An option with the plugin's own name
+ * is the whole object: `createService({ rollups })`.
  *
  * @throws ConfigurationError with keys such as `auth.onRefresh`
  */
 export function codeOptions(plugin: AnyPlugin, given: object | undefined): Readonly<Record<string, unknown>> {
-  const names = { subject: "createService()", of: (option: string) => `${plugin.name}.${option}` };
-  return resolveOptions("createService()", withNames(given ?? {}, names), codeKinds(plugin));
+  const { name } = plugin;
+  const kinds = codeKinds(plugin);
+  const names = { subject: "createService()", of: (option: string) => nameInCode(name, option) };
+  const options = given !== undefined && Object.hasOwn(kinds, name) ? { [name]: given } : given;
+  return resolveOptions("createService()", withNames(options ?? {}, names), kinds);
+}
+
+/** Returns the name of a plugin's code option in `createService()`. */
+export function nameInCode(plugin: string, option: string): string {
+  return option === plugin ? plugin : `${plugin}.${option}`;
 }
 
 /** The kind for custom plugins. It rejects a plugin not created by `definePlugin()`. */

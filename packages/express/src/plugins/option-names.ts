@@ -1,5 +1,6 @@
 import type { Names, OptionEntries } from "@svc/options";
 import type { AnyPlugin } from "@svc/plugin";
+import { nameInCode } from "./code-options.ts";
 
 /**
  * Returns the names of a plugin's options as the user writes them: `plugin.cache.key_prefix` in a file, a variable in
@@ -8,7 +9,7 @@ import type { AnyPlugin } from "@svc/plugin";
 export function optionNames({ name, options }: AnyPlugin, profile: "full" | "reduced"): Names {
   return {
     subject: "the service",
-    of: (option) => nameIn(options.keys, option, `plugin.${name}`, profile) ?? `${name}.${option}`,
+    of: (option) => nameIn(options.keys, option, `plugin.${name}`, profile) ?? nameInCode(name, option),
   };
 }
 

@@ -7,6 +7,7 @@ import {
   faultsOfParts,
   isStop,
   type JobHandlers,
+  type JobSchedules,
   mergeParts,
   type PluginContext,
   type PluginParts,
@@ -26,7 +27,7 @@ export interface PluginSurroundings {
   /** Returns a plugin's checked code options. */
   readonly codeOf: (plugin: AnyPlugin) => Readonly<Record<string, unknown>>;
   /** Options of `createService()` that several plugins read. */
-  readonly code: { readonly work: Pick<JobCode, "jobs"> };
+  readonly code: { readonly work: Pick<JobCode, "jobs" | "schedules"> };
   readonly hasRoute: PluginContext["hasRoute"];
   /** Receives each plugin's stop hook as soon as the plugin has started. */
   readonly hooks: StopHooks;
@@ -157,10 +158,11 @@ export async function startPlugins(
 
   async function finish(): Promise<void> {
     const handlers = handlersOf(code.work.jobs, started, enabled, faults);
+    const schedules = schedulesOf(code.work.schedules, started, enabled, faults);
     for (const plugin of plugins) {
       const made = started.get(plugin.name);
       const { finish: run } = made ?? {};
-      const more = run && (await add(plugin, () => run(handlers)));
+      const more = run && (await add(plugin, () => run(handlers, schedules)));
       if (made !== undefined && more !== undefined) started.set(plugin.name, mergeParts(made, more));
     }
   }
@@ -282,6 +284,31 @@ function handlersOf(
         });
       }
       all[task] = handler;
+    }
+  }
+  return all;
+}
+
+/** Returns the schedules of the application and all plugins. */
+function schedulesOf(
+  own: JobSchedules,
+  started: ReadonlyMap<string, PluginParts>,
+  enabled: readonly string[],
+  faults: Fault[],
+): JobSchedules {
+  const all: Record<string, JobSchedules[string]> = { ...own };
+  for (const [plugin, { schedules = {} }] of started) {
+    if (Object.keys(schedules).length > 0 && !enabled.includes("queue")) {
+      faults.push({ key: "plugins.enabled", message: `contains ${plugin}, which has schedules: add queue` });
+    }
+    for (const [name, schedule] of Object.entries(schedules)) {
+      if (Object.hasOwn(all, name)) {
+        faults.push({
+          key: `schedules.${name}`,
+          message: `is also a schedule of the plugin ${plugin}; rename one of them`,
+        });
+      }
+      all[name] = schedule;
     }
   }
   return all;

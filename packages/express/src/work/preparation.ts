@@ -41,7 +41,7 @@ export function createPreparation(
     finish();
   }
 
-  /** Returns the configuration key of another table with the same name; undefined if there is none. */
+  /** Returns the configuration key of another table with the same name; undefined if no other has it. */
   function namesake({ key }: SchemaPart): string | undefined {
     const name = settingOf(key);
     return schemas.find((each) => name !== undefined && each.key !== key && settingOf(each.key) === name)

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 
-/** A keep-alive connection that sends one request after another and returns all bytes of each answer. */
+/** A keep-alive connection that sends one request after another and returns all bytes of each response. */
 export interface WireClient {
   /** @param head the request line and the headers, each with its line break, without the header Connection */
   send(head: string, method: string): Promise<string>;
@@ -48,7 +48,7 @@ export function createWireClient(port: number): WireClient {
   };
 }
 
-/** Returns whether a text, with one character per byte, contains a complete answer. */
+/** Returns whether a string, with one character per byte, contains a complete response. */
 function isWhole(text: string, method: string): boolean {
   const split = text.indexOf("\r\n\r\n");
   if (split === -1) return false;
