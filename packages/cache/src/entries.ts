@@ -8,7 +8,7 @@ import type { CacheEvent } from "./options.ts";
 /** Reads and writes JSON values in Redis by key. */
 export interface Entries {
   /**
-   * Returns the value stored under a key; undefined if there is none, or if the stored string is not JSON or is too
+   * Returns the value stored under a key; undefined if nothing is stored, or if the stored string is not JSON or is too
    * long.
    * @throws CacheUnavailableError
    */
@@ -21,7 +21,7 @@ export interface Entries {
   /** @throws CacheUnavailableError */
   delete(key: string): Promise<void>;
   /**
-   * Returns the value stored under a key. If there is none, calls `fill` and stores its result for `ttlSeconds`.
+   * Returns the value stored under a key. If nothing is stored, calls `fill` and stores its result for `ttlSeconds`.
    * Concurrent callers in this process that request the same key share the lookup and its result. Every caller gets its
    * own copy, parsed from JSON. While Redis is unavailable, `fill` supplies the value and nothing is stored.
    *

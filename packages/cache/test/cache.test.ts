@@ -153,6 +153,17 @@ describe("getOrSet", () => {
       expect(logger.at("warn")).to.deep.equal(["a cache event listener threw an error"]);
     }
   });
+});
+
+describe("cache.redis", () => {
+  const redis = testRedis();
+  let cache: Cache;
+  let prefix: string;
+  before(() => {
+    prefix = `${redis.keyPrefix}redis:`;
+    cache = createCache({ url: redis.url, keyPrefix: prefix, ...PATIENT });
+  });
+  after(() => cache.stop());
 
   it("prefixes keys in scripts and commands, and rejects commands that are not allowed on a shared connection", async () => {
     expect(await cache.redis.eval("return {KEYS[1], ARGV[1]}", 1, "k", "v")).to.deep.equal([

@@ -1,7 +1,7 @@
 import { type Cache, type CacheOptions, createCache } from "@svc/cache";
 import { until } from "@svc/test-support";
 
-/** Deadlines that are longer than any stall of a busy machine, for tests in which Redis replies or fails at once. */
+/** Deadlines that are longer than any stall of a busy machine, for tests in which Redis replies or fails immediately. */
 export const PATIENT = {
   commandTimeoutMs: 15_000,
   connectTimeoutMs: 15_000,
