@@ -5,7 +5,7 @@ import { listen, listenAt } from "./listen.ts";
 export type EchoServer = Awaited<ReturnType<typeof startEchoServer>>;
 export type UpstreamServer = Awaited<ReturnType<typeof serveUpstream>>;
 
-/** Creates a server that answers every request with 200, and records its headers by the last segment of its path. */
+/** Creates a server that returns 200 for every request, and records its headers by the last segment of its path. */
 function createRecorder() {
   const requests = new Map<string, IncomingHttpHeaders>();
   const server = createServer((req, res) => {

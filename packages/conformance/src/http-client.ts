@@ -83,7 +83,7 @@ export function createHttpClient(base: URL, defaultTimeoutMs: number, now: () =>
     });
     socket.on("data", (chunk: Buffer) => reader.add(chunk));
     socket.on("error", (error) => end(reasonOf(error)));
-    socket.on("close", () => end("the connection was closed without an answer"));
+    socket.on("close", () => end("the connection was closed without a response"));
     try {
       return await reader.answer;
     } finally {

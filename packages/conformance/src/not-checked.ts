@@ -4,7 +4,7 @@ export interface NotChecked {
   readonly reason: string;
 }
 
-/** All rules in the kit's list that have no check. */
+/** All rules in the kit's list without a check. */
 export const notChecked: readonly NotChecked[] = [
   { rules: ["PROF-3"], reason: "the reduced profile has nothing that revokes a token" },
   { rules: ["PROF-4"], reason: "the same as COR-15, for the reduced profile" },

@@ -128,7 +128,7 @@ export const definition = {
     roles: optional("texts", "roles that probes other than `role` need", { default: [] }),
   },
   probes: {
-    open: optional("request", "answers 2xx to every caller", { otherwise: "`/health`", argument: "ROUTE" }),
+    open: optional("request", "returns 2xx to every caller", { otherwise: "`/health`", argument: "ROUTE" }),
     protected: optional(
       "request",
       "needs a verified caller, but no scope or role; if it is the same route as `scoped`, AUTH-14 is not checked",
@@ -144,7 +144,7 @@ export const definition = {
       "needs a tenant; ideally returns it in `member`, otherwise only the status is checked",
       { orText: true, argument: "ROUTE" },
     ),
-    requestedTenant: optional("request", "needs a tenant named by the request, else answers 404"),
+    requestedTenant: optional("request", "needs a tenant named by the request, else returns 404"),
     failing: optional("failing", "throws an unhandled exception; `message` must not reach the client", {
       orText: true,
       argument: "ROUTE",
@@ -174,12 +174,12 @@ export const definition = {
     ),
     limited: optional(
       "limited",
-      "answers 2xx to every caller within a rate limit that no other probe shares, see [Rate limits](#rate-limits)",
+      "returns 2xx to every caller within a rate limit that no other probe shares, see [Rate limits](#rate-limits)",
       { orText: true },
     ),
     limitStore: optional("limitStore", "requests that break and repair the store of the rate limits"),
-    slow: optional("request", "answers after the request timeout"),
-    streaming: optional("request", "starts its response at once and ends it after the request timeout"),
+    slow: optional("request", "responds after the request timeout"),
+    streaming: optional("request", "starts its response immediately and ends it after the request timeout"),
     dependencies: optional(
       "dependencies",
       "requests that break and repair a dependency; its check then does what `fault` says: `fails`, `hangs` or `throws`",
@@ -215,7 +215,9 @@ export const definition = {
     request: required("request", "the route"),
     limit: optional("number", "its limit, in requests per window", { default: 100 }),
     windowSeconds: optional("number", "length of the window in seconds", { default: 60 }),
-    burst: optional("number", "requests that it admits at once, from 4 to 200", { otherwise: "`limit`" }),
+    burst: optional("number", "requests that it admits in one burst, from 4 to 200", {
+      otherwise: "`limit`",
+    }),
   },
   limitStore: {
     break: required("request", "breaks the store of the rate limits"),
@@ -470,7 +472,7 @@ export interface ResolvedProbes extends Omit<
   readonly session: ResolvedSession | undefined;
 }
 
-/** A route with a rate limit, and the numbers of that limit. */
+/** A route with a rate limit, and the values of that limit. */
 export type LimitedProbe = Resolved<"limited"> & { readonly burst: number };
 
 export type ResolvedSession = Resolved<"session"> & { readonly route: Probe };

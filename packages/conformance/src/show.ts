@@ -26,7 +26,7 @@ export function showLine(text: string): string {
 /** Maximum number of characters of each object. */
 const each = 240;
 
-/** Returns the index after the JSON object that a string starts with; undefined if there is none. */
+/** Returns the index after the JSON object that a string starts with; undefined if it does not start with one. */
 function endOfObject(text: string): number | undefined {
   if (!text.trimStart().startsWith("{")) return undefined;
   let depth = 0;

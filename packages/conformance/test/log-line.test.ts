@@ -4,13 +4,13 @@ import { showLine } from "../src/show.ts";
 import { startHollow } from "./support/hollow-service.ts";
 
 describe("a log line that is not a single JSON object", () => {
-  const first = { message: 'a } and a " in a text', nested: { list: [{}] }, filler: "x".repeat(900) };
+  const first = { message: 'a } and a " in a string', nested: { list: [{}] }, filler: "x".repeat(900) };
   const second = { message: "the second" };
 
   it("is shortened to the start of both objects when it contains two", () => {
     const shown = showLine(`${JSON.stringify(first)}${JSON.stringify(second)}`);
     expect(shown)
-      .to.match(/^more than one object on one line: \{"message":"a \} and a \\" in a text"/)
+      .to.match(/^more than one object on one line: \{"message":"a \} and a \\" in a string"/)
       .and.match(/x\.\.\. followed by \{"message":"the second"\}$/);
     expect(shown).to.have.length.below(600);
   });

@@ -54,7 +54,7 @@ describe("a run always ends", function () {
    */
   const limits = { requestSeconds: 30, totalSeconds: 100, concurrency: 16 };
   const ends: Readonly<Record<string, readonly [(socket: Socket) => void, RegExp]>> = {
-    "closes every connection": [(socket) => socket.destroy(), /closed without an answer|ECONNRESET/],
+    "closes every connection": [(socket) => socket.destroy(), /closed without a response|ECONNRESET/],
     "does not speak HTTP": [(socket) => socket.end("SSH-2.0-strange\r\n\r\n"), /bytes that are not HTTP/],
     "cuts off its response": [
       (socket) => socket.end("HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{"),

@@ -24,7 +24,7 @@ describe("the receiver of spans", () => {
     return fetch(`http://${address}${path}`, { method: "POST", body, headers });
   }
 
-  it("accepts JSON and protobuf, also compressed", async () => {
+  it("accepts JSON and protobuf, even compressed", async () => {
     for (const [body, type] of [
       [inJson, "application/json"],
       [inProtobuf, PROTOBUF],

@@ -2,7 +2,7 @@ import { isObject, type JsonObject } from "../answer.ts";
 import { type Kit, until } from "../kit.ts";
 import { checksOf } from "./readiness.ts";
 
-/** The texts by which `/ready` reports the three states of the export (TRACE-23). */
+/** The details with which `/ready` reports the three states of the export (TRACE-23). */
 const states = {
   off: /\bnot exporting\b/,
   exporting: /\bexporting to \S/,
@@ -13,9 +13,9 @@ type State = keyof typeof states;
 
 /** What `/ready` reports about the export of spans. */
 export interface ExportState {
-  /** Undefined if no check has one of the three texts. */
+  /** Undefined if no check has one of the three details. */
   readonly state: State | undefined;
-  /** The result of the check with the text, or of the check `telemetry`. */
+  /** The result of the check with the detail, or of the check `telemetry`. */
   readonly result: JsonObject | undefined;
   readonly detail: string;
   /** The status of `/ready`. */

@@ -43,7 +43,7 @@ export const checks: readonly Check[] = [
   ...keySetChecks,
   ...tenancyChecks,
   // The grace window checks start first because they wait longest. The store checks follow all other session checks,
-  // because a service may not use its store for a while after an outage.
+  // because a service might not use its store for a while after an outage.
   ...graceChecks,
   ...pairChecks,
   ...refreshChecks,

@@ -97,7 +97,11 @@ export const pairChecks: readonly Check[] = [
     if (!isText(fam) || !isText(other)) return notApplicable("see CLAIM-3");
     yield must(fam !== other, "two sign-ins with the same fam", "a new fam at every sign-in");
     yield must(fam !== sub, "the subject as fam", "a random fam");
-    yield must(!areCounted(fam, other), `sequential fams ${show(fam)} and ${show(other)}`, "random values");
+    yield must(
+      !areCounted(fam, other),
+      `consecutive values of fam: ${show(fam)} and ${show(other)}`,
+      "random values",
+    );
   }),
   check("ISS-4", { needs }, async function* (kit) {
     const { accessSeconds, refreshSeconds } = sessionOf(kit);

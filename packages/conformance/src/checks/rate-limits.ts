@@ -171,8 +171,8 @@ export const rateLimitChecks: readonly Check[] = [
     if (hasSubjects(kit)) {
       yield must(
         series.admitted >= burst,
-        `${series.admitted} requests admitted at once`,
-        `${burst} at once`,
+        `${series.admitted} requests admitted in one burst`,
+        `${burst} in one burst`,
       );
     }
     const tokenMs = (windowSeconds * 1000) / limit;
@@ -194,7 +194,7 @@ export const rateLimitChecks: readonly Check[] = [
     yield must(
       first.admitted + admitted <= most,
       `${first.admitted + admitted} requests admitted in ${Math.round(elapsedMs)} ms`,
-      `at most ${most}: ${burst} at once, and ${limit} in ${windowSeconds} s`,
+      `at most ${most}: ${burst} in one burst, and ${limit} in ${windowSeconds} s`,
     );
   }),
   whenExceeded("RATE-4", async function* (kit, series, probe) {

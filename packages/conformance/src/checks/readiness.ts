@@ -31,7 +31,7 @@ interface ObservedFaults {
 const notGiven: Readonly<Record<keyof ObservedFaults, string>> = {
   harmless: "no non-critical dependency was given",
   critical: "no critical dependency was given",
-  criticalThrown: "no critical dependency whose check throws was given",
+  criticalThrown: "the probe dependencies lists no critical dependency whose check throws",
 };
 
 /** Builds a check of the responses while dependencies are broken. */
@@ -212,7 +212,8 @@ export const readinessChecks: readonly Check[] = [
   }),
   duringFault("RDY-11", "harmless", ({ dependencies, ready }, kit) => {
     const hanging = dependencies.filter(({ fault }) => fault === "hangs");
-    if (hanging.length === 0) return notApplicable("no dependency whose check hangs was given");
+    if (hanging.length === 0)
+      return notApplicable("the probe dependencies lists no dependency whose check hangs");
     const text = `health check did not answer within ${kit.settings.limits.readinessTimeoutSeconds.toFixed(1)}s`;
     return details(ready, hanging, (detail) => detail === text, text);
   }),
@@ -225,7 +226,7 @@ export const readinessChecks: readonly Check[] = [
         yield details(seen.ready, throwing, fits, "`health check raised: <class>`");
       }
     }
-    return notApplicable("no dependency whose check throws was given");
+    return notApplicable("the probe dependencies lists no dependency whose check throws");
   }),
   check("RDY-13", {}, (kit) => named(kit, "database", ({ critical }) => is("critical", critical, true))),
   check("RDY-16", { needs: ["full"] }, (kit) =>

@@ -37,7 +37,10 @@ async function refreshDuring(kit: Kit, probe: Probe, token: string): Promise<Ans
   }
 }
 
-/** Refreshes once while the hook declines. The checks that share the result run alone. */
+/**
+ * Refreshes once while the hook declines. No other check runs at the same time, because its refreshes would be
+ * declined too.
+ */
 function declined(kit: Kit): Promise<{ answer: Answer; verdict: Verdict } | undefined> {
   return kit.once("declined", async () => {
     const decline = sessionOf(kit).hook?.decline;

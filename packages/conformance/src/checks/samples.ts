@@ -157,7 +157,7 @@ function isOther(expected: Expectation["status"], status: number): boolean {
   return refusals[expected].includes(status);
 }
 
-/** Statuses with which a service may refuse a request because it has no body. */
+/** Statuses with which a service may refuse a request because its body is missing. */
 const ofBodies = [400, 411, 415, 422];
 
 const refusals: Readonly<Record<Expectation["status"], readonly number[]>> = {

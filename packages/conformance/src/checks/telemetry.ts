@@ -172,7 +172,7 @@ export const telemetryChecks: readonly Check[] = [
         yield must(
           isSmall,
           `${attribute} with ${seen} on the span ${show(name)}`,
-          `texts of at most ${longest} characters, numbers and booleans`,
+          `strings of at most ${longest} characters, numbers and booleans`,
         );
       }
     }

@@ -53,7 +53,7 @@ export const tokenChecks: readonly Check[] = [
       ["a byte order mark", kit.tokens.mintBytes(header, bom)],
     ];
     const spelling = otherSpelling(token);
-    if (spelling !== undefined) cases.push(["another base64url spelling of its signature", spelling]);
+    if (spelling !== undefined) cases.push(["a non-canonical base64url encoding of its signature", spelling]);
     return refusesAll(kit, cases);
   }),
   check("AUTH-22", { needs }, async (kit) => {

@@ -31,7 +31,7 @@ function instead(from: (answer: HeldAnswer) => boolean, to: number, title: strin
 export const errorMutations = (): readonly Mutation[] => [
   {
     rule: "ERR-1",
-    what: "a 404 has a text body",
+    what: "a 404 has a plain-text body",
     base: "swift",
     differences: {
       answer(answer) {

@@ -89,7 +89,7 @@ export const keySetMutations = (): readonly Mutation[] => [
   },
   {
     rule: "KEY-2",
-    what: "keys are fetched once, at the start",
+    what: "keys are fetched once, at startup",
     base: "jwks",
     differences: {
       request(req) {

@@ -11,7 +11,7 @@ interface Claims {
 }
 
 /**
- * Hand-written sessions that follow no convention: other member names, no kid, ids with dashes, other texts, a
+ * Hand-written sessions that follow no convention: other member names, no kid, ids with dashes, other messages, a
  * logout that returns 200, and other token lifetimes.
  */
 export interface ForeignSessions {
