@@ -43,7 +43,7 @@ export function activeSpanTrace(): TraceContext | undefined {
 }
 
 function traceOf({ traceId, spanId, traceFlags, traceState }: SpanContext): TraceContext | undefined {
-  // The parser rejects all other numbers, which have no two hex digits.
+  // The parser rejects numbers that are not two hex digits.
   const flags = traceFlags.toString(16).padStart(2, "0");
   return parseTraceparent(`00-${traceId}-${spanId}-${flags}`, traceState?.serialize());
 }

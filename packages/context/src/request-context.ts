@@ -41,7 +41,7 @@ export class RequestContext {
   /** When the context was created, in milliseconds of `performance.now()`. */
   readonly startedAt: number;
   /**
-   * The trace of the OpenTelemetry span that was active when the context became current: the request's own span, also for
+   * The trace of the OpenTelemetry span that was active when the context became current: the request's own span, even for
    * code that runs where that span is lost.
    */
   enteredTrace: TraceContext | undefined;
@@ -102,13 +102,13 @@ export class RequestContext {
   }
 
   /**
-   * Makes the trace of a server or consumer span the context's `trace` while the span is open. `inSpan()` calls this; only
+   * Sets the context's `trace` to that of a server or consumer span while the span is open. `inSpan()` calls this; only
    * code that opens a span without it has to.
    *
    * @returns a function to call when the span ends
    */
   openSpan(trace: TraceContext): () => void {
-    // A copy, so that two spans with the same trace context are told apart.
+    // A copy, so that two spans with the same trace context are distinguished.
     const opened = { ...trace };
     const others = this.#openTraces;
     // Usually only one span is open; to spread an empty list would double the cost.
@@ -160,14 +160,14 @@ export function contextOf(req: IncomingMessage): RequestContext | undefined {
   return (req as WithContext)[ON_REQUEST];
 }
 
-/** Returns a request's context, and creates it if there is none. Used by packages that write a field of it. */
+/** Returns a request's context, and creates it if it does not exist. Used by packages that write a field of it. */
 export function openContext(req: IncomingMessage): RequestContext {
   const holder = req as WithContext;
   return (holder[ON_REQUEST] ??= new RequestContext(undefined, req));
 }
 
 /**
- * Returns the context of the current request or job, or undefined if there is none. The context is lost in listeners for
+ * Returns the context of the current request or job, or undefined outside of both. The context is lost in listeners for
  * a request's `data` and `end` events and in queues shared between requests: use `contextOf(req)` there.
  */
 export function currentContext(): RequestContext | undefined {

@@ -2,7 +2,7 @@ import { currentContext } from "./request-context.ts";
 import { parseTraceparent } from "./trace-context.ts";
 import type { TraceContext } from "./types.ts";
 
-/** Attributes of a span: numbers, flags and short names, never a query or a text. */
+/** Attributes of a span: numbers, flags and short names, never a query or free text. */
 export type SpanAttributes = Readonly<Record<string, string | number | boolean>>;
 
 /** The role of a span: handles a request, calls another service, works inside this service, or handles a job or event. */
@@ -69,7 +69,7 @@ export async function inSpan<T>(
 }
 
 async function runInside<T>(kind: SpanKind, span: OpenSpan, run: (span: OpenSpan) => Promise<T>): Promise<T> {
-  // Several client spans may be open at once, and would replace each other's trace in the context.
+  // Several client spans may be open at the same time, and would replace each other's trace in the context.
   const context = kind === "server" || kind === "consumer" ? currentContext() : undefined;
   if (context === undefined || span.trace === undefined) return run(span);
   const close = context.openSpan(span.trace);

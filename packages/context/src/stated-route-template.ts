@@ -14,7 +14,7 @@ export function setRouteTemplate(req: IncomingMessage, template: string): void {
   (req as StatedRequest)[TEMPLATE] = template;
 }
 
-/** Returns the template that `setRouteTemplate` set for a request; undefined if there is none. */
+/** Returns the template that `setRouteTemplate` set for a request; undefined if it was not called. */
 export function statedRouteTemplate(req: IncomingMessage): string | undefined {
   return (req as StatedRequest)[TEMPLATE];
 }

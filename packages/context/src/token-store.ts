@@ -61,7 +61,7 @@ export interface TokenStore {
    * own clock, which all replicas share, and is never before the person's last sign-out (REV-10). Changes nothing. Optional,
    * together with `revokeSubjectNow`; without the two, the clock of the issuing replica decides.
    *
-   * @param nowSeconds the caller's clock, for a store that has no clock
+   * @param nowSeconds the caller's clock, for a store without a clock
    */
   signInTime?(sub: string, nowSeconds: number): number | Promise<number>;
   /**

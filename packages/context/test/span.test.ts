@@ -50,7 +50,7 @@ describe("a span around an operation", () => {
     expect(seen).to.eql(["rag.search", "internal", { "rag.store": "s" }, { "rag.hits": 2 }]);
   });
 
-  it("runs the operation without a hook, with a span that ignores attributes and has no trace", async () => {
+  it("runs the operation without a hook, with a span that ignores attributes and does not have a trace", async () => {
     const trace = await inSpan(undefined, "rag.search", "internal", {}, (span) => {
       span.set({ a: 1 });
       return Promise.resolve([span.trace]);
@@ -191,7 +191,7 @@ describe("the trace of a span", () => {
     expect(context.trace).to.eql(CALLER);
   });
 
-  it("is that of the innermost open span, in whatever order spans end", () => {
+  it("is that of the innermost open span, regardless of the order in which spans end", () => {
     const context = new RequestContext({ trace: CALLER });
     const [endOuter, endInner] = [context.openSpan(OWN), context.openSpan(INNER)];
     expect(context.trace).to.eql(INNER);
