@@ -53,7 +53,7 @@ export function lend(client: PoolClient, onStuck: () => void, watch?: Watch): Le
       values?: unknown[],
     ): Promise<QueryResult<R>> {
       if (returned) throw new Error("a connection was used after it was returned to the pool");
-      // Throw at once: on a hung connection, a further statement would queue behind the hanging one.
+      // Throw immediately: on a hung connection, a further statement would queue behind the hanging one.
       if (broken !== undefined) throw broken;
       if (watch?.(statement, values) === true) spoilt = true;
       try {

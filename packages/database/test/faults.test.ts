@@ -104,7 +104,7 @@ describe("a database with faults", function () {
       const check = await soon(ask(database));
       expect(check).to.include({ healthy: false, detail: "no answer within 300 ms" });
       await soon(
-        until("refused at once", async () => {
+        until("refused immediately", async () => {
           const { cause } = await problem(database.query("select 1"));
           return (cause as Error).name === "BreakerOpenError" ? true : undefined;
         }),
@@ -320,7 +320,7 @@ describe("a database with faults", function () {
     });
   });
 
-  it("returns 503 and an unhealthy check, without showing the login, when the database is missing at the start", async () => {
+  it("returns 503 and an unhealthy check, without showing the login, when the database is missing at startup", async () => {
     await using database = createDatabase({
       host: "127.0.0.1",
       port: NOBODYS_PORT,

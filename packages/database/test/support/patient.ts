@@ -1,4 +1,4 @@
-/** Timeouts for a server that answers or refuses at once; they are too long to expire even on a slow machine. */
+/** Timeouts for a server that responds or refuses immediately; they are too long to expire even on a slow machine. */
 export const PATIENT = {
   connectTimeoutMs: 15_000,
   acquireTimeoutMs: 15_000,
