@@ -20,7 +20,7 @@ export interface Watchdog extends Lease {
    * when the call returns.
    */
   watch(charge: Charge): void;
-  /** Releases the lease. Resolves when the server has stopped, or at once if another lease keeps it running. */
+  /** Releases the lease. Resolves when the server has stopped, or immediately if another lease keeps it running. */
   finish(): Promise<void>;
 }
 

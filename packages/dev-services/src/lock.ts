@@ -73,7 +73,7 @@ function take(lock: string): boolean {
   const mine = `${lock}.${process.pid}`;
   writeFileSync(mine, String(process.pid));
   try {
-    // Create the lock as a hard link, which has its content at once; a new file would be empty at first.
+    // Create the lock as a hard link, which has its content immediately; a new file would be empty at first.
     linkSync(mine, lock);
     return true;
   } catch (error) {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { isAlive } from "../src/processes.ts";
 import { rejection } from "./support/rejection.ts";
 
-/** Fetches a text from a server, stops the server and checks that its process has ended. */
+/** Fetches a body from a server, stops the server and checks that its process has ended. */
 async function textBeforeStop(server: ServerProcess, path: string): Promise<string> {
   const text = await (await fetch(server.url + path)).text();
   await server.stop();

@@ -132,14 +132,14 @@ describe("startPostgres", function () {
     expect(message).to.contain("did not start").and.to.contain("no_such_library");
   });
 
-  describe("pause(), resume(), kill() and restart()", () => {
+  describe("faults of a test server", () => {
     let server: PostgresServer;
     before(async () => {
       server = await startPostgres({ purpose: "test" });
     });
     after(() => server.stop());
 
-    it("freeze the server until it is resumed", async () => {
+    it("pause() freezes the server until resume()", async () => {
       server.pause();
       const answer = query(server.url, "select 1 as one");
       const first = await Promise.race([
@@ -151,7 +151,7 @@ describe("startPostgres", function () {
       expect(await answer).to.deep.equal([{ one: 1 }]);
     });
 
-    it("kill the server and start it again on the same port", async () => {
+    it("kill() ends the server, and restart() starts it on the same port", async () => {
       const { pid, port } = server;
       await server.kill();
       expect((await rejection(query(server.url, "select 1"))).message).to.contain("ECONNREFUSED");
@@ -161,7 +161,7 @@ describe("startPostgres", function () {
       expect(server.port).to.equal(port);
     });
 
-    it("restart a frozen server", async () => {
+    it("restart() starts a frozen server again", async () => {
       server.pause();
       await server.restart();
       expect(await query(server.url, "select 1 as one")).to.deep.equal([{ one: 1 }]);
