@@ -10,7 +10,7 @@ import { jsonBytes } from "@svc/sql";
 import { refused } from "./errors.ts";
 import { isStorable, isText, isType, MAX_TEXT, MAX_TYPE, shown } from "./text.ts";
 
-/** The publisher's trace context; empty if there is none. */
+/** The publisher's trace context; empty without a trace. */
 export interface EventTrace {
   readonly traceparent?: string;
   readonly tracestate?: string;

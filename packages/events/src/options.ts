@@ -73,8 +73,8 @@ export const eventsOptions = defineOptions("createEvents()", {
   },
   /**
    * Maximum size in bytes of an envelope as JSON, published or received, up to 64 MiB. The size of a published envelope
-   * is computed with its numbers written out as PostgreSQL stores them. A job table and a NATS server accept 1,048,576
-   * by default. Default: 1,000,000.
+   * is computed with all numbers written without exponents, as PostgreSQL stores them. A job table and a NATS server accept
+   * 1,048,576 by default. Default: 1,000,000.
    */
   maxEventBytes: {
     key: "max_event_bytes",

@@ -105,7 +105,7 @@ export function sourceOf(service: string): string {
   throw new ConfigurationError("the service", [fault("service.name", message)]);
 }
 
-/** Returns the keys of settings that have no effect with the configured bus. */
+/** Returns the keys of settings without effect with the configured bus. */
 export function unusedKeys({ bus, url, keyPrefix, stream }: EventsSettings): readonly string[] {
   const unused: readonly (readonly [key: string, isUnused: boolean])[] = [
     ["url", bus === "none" && url !== undefined],

@@ -14,7 +14,7 @@ const MOMENT =
  * `request_id` from the event's id, so that every reader gets the same one.
  *
  * @param maxBytes maximum length of a string in UTF-8 bytes; a longer one is rejected before parsing
- * @throws EventError `ERR_SVC_EVENT_ENVELOPE`, naming the field; also for a string with an integer that JavaScript
+ * @throws EventError `ERR_SVC_EVENT_ENVELOPE`, naming the field; even for a string with an integer that JavaScript
  *   would round (EVT-11)
  */
 export function readEnvelope(given: unknown, maxBytes: number = Infinity): EventEnvelope {

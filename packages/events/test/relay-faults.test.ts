@@ -275,7 +275,7 @@ describe("a relay during faults", function () {
     await holder.query("rollback");
     holder.release();
     await events.publish({ type: "a", data: {} });
-    await until("it goes on", () => relay.told.some(({ type }) => type === "relayed"));
+    await until("it continues", () => relay.told.some(({ type }) => type === "relayed"));
   });
 
   it("continues when the listener or the logger throws", async () => {

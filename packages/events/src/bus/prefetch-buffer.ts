@@ -44,7 +44,7 @@ export function createPrefetchBuffer<D extends Delivery>(concurrency: number) {
       const orderKey = key === null ? undefined : `${topic} ${key}`;
       entries.set(delivery.position, { delivery, orderKey, state: "waiting" });
     },
-    /** Returns the next message whose handler may start, and marks it as running; undefined if there is none. */
+    /** Returns the next message whose handler may start, and marks it as running; undefined if no handler may start. */
     startNext(): Entry<D> | undefined {
       if (running >= concurrency) return undefined;
       for (const entry of entries.values()) {

@@ -14,7 +14,8 @@ const UNDER_WAY = 256;
 // Bytes reserved for headers other than id and key.
 const HEADER_BYTES = 512;
 const KNOWN_TOPICS = 10_000;
-// After this many refusals in a row, the list of subjects is not what the server serves.
+// After this many consecutive refusals, remove the subjects and add them again: the server may list subjects that it does
+// not serve.
 const REFUSALS_BEFORE_RENEWAL = 3;
 
 /**

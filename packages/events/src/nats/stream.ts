@@ -79,7 +79,7 @@ export async function ensureStream(
 
 /**
  * Removes the topics' subjects from the stream's list, for `ensureStream()` to add again. A server that updates a stream
- * for several clients at once can list a subject that it does not serve, and starts to serve it only when it is added.
+ * for several clients concurrently may list a subject that it does not serve, and starts to serve it only when it is added.
  */
 export async function removeSubjects(
   { manager }: JetStream,

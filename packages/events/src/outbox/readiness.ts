@@ -15,7 +15,7 @@ export interface State extends Record<string, unknown> {
 
 const WORDS: ReadonlyMap<string | undefined, string> = new Map([
   ["42P01", "its table is missing"],
-  ["42501", "the database role may not read its table"],
+  ["42501", "the database role has no SELECT privilege on the table"],
   ["42703", "its table lacks a column"],
 ]);
 const OLD_SECONDS = 300;

@@ -73,7 +73,7 @@ export interface ClaimedRow extends Record<string, unknown> {
  *
  * For each key, the claim looks only at the oldest pending row. When that row is due, the claim takes it together with
  * the due rows after it. A leased or delayed row holds back all later rows with the same key, so relays need no lock
- * per key. The claim walks from key to key in the index with one probe each, however many rows a key has.
+ * per key. The claim walks from key to key in the index with one probe each, regardless of the number of rows of a key.
  *
  * `available_at` is the expiry time of the lease. A statement that changes a row moves `available_at` past the start of
  * every statement that saw the row before the change.
