@@ -9,7 +9,7 @@ import {
 } from "@svc/options";
 import type { AnyPlugin } from "@svc/plugin";
 
-/** Returns the kinds of a plugin's code options. */
+/** Returns the kinds of the options that code sets for a plugin. */
 function codeKinds({ options }: AnyPlugin): Kinds {
   return Object.fromEntries(
     Object.entries(options.keys).flatMap(([name, entry]) =>
@@ -18,7 +18,7 @@ function codeKinds({ options }: AnyPlugin): Kinds {
   );
 }
 
-/** Returns the kind of the object that contains a plugin's code options. */
+/** Returns the kind of the object with the options that code sets for a plugin. */
 export function codeObject(plugin: AnyPlugin): Kind<unknown> {
   const own = codeKinds(plugin)[plugin.name];
   if (own !== undefined) return own;
@@ -26,7 +26,7 @@ export function codeObject(plugin: AnyPlugin): Kind<unknown> {
 }
 
 /**
- * Checks a plugin's code options, for example `createService({ auth: { onRefresh } })`. An option with the plugin's own name
+ * Checks the options that code sets for a plugin, for example `createService({ auth: { onRefresh } })`. An option with the plugin's own name
  * is the whole object: `createService({ rollups })`.
  *
  * @throws ConfigurationError with keys such as `auth.onRefresh`

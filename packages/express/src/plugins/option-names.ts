@@ -4,7 +4,7 @@ import { nameInCode } from "./code-options.ts";
 
 /**
  * Returns the names of a plugin's options as the user writes them: `plugin.cache.key_prefix` in a file, a variable in
- * the reduced profile, which has no file, and `auth.revocation` in code.
+ * the reduced profile, which does not read a file, and `auth.revocation` in code.
  */
 export function optionNames({ name, options }: AnyPlugin, profile: "full" | "reduced"): Names {
   return {

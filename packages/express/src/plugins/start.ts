@@ -24,7 +24,7 @@ import { optionNames } from "./option-names.ts";
 export interface PluginSurroundings {
   readonly service: ServiceFacts;
   readonly logger: Logger;
-  /** Returns a plugin's checked code options. */
+  /** Returns the checked options that code sets for a plugin. */
   readonly codeOf: (plugin: AnyPlugin) => Readonly<Record<string, unknown>>;
   /** Options of `createService()` that several plugins read. */
   readonly code: { readonly work: Pick<JobCode, "jobs" | "schedules"> };
