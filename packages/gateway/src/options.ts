@@ -77,7 +77,7 @@ export const gatewayOptions = defineOptions("gateway()", {
   trustedProxies: { kind: k.optional(k.listOf(k.string())) },
   /** The origins of this service; a target that is one of them is refused, because it would call itself. Default: none. */
   self: { kind: k.withDefault(k.listOf(origin), []) },
-  /** Makes a client span for each request that is passed on (TRACE-10). Default: no spans. */
+  /** Creates a client span for each request that is passed on (TRACE-10). Default: no spans. */
   span: { kind: k.optional(k.func<SpanHook>()) },
   /** Logs targets that stop and start answering, and failures that a client cannot see. Default: none. */
   logger: { kind: k.optional(k.objectWith<Logger>("a logger", "debug", "info", "warn", "error", "fatal")) },

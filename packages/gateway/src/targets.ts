@@ -4,12 +4,12 @@ import { Pool } from "undici";
 import { DrainState } from "./drain-state.ts";
 import type { ResolvedRoute } from "./options.ts";
 
-/** Failures in a row after which a target rests. */
+/** Consecutive failures after which a target gets no requests for COOL_DOWN_MS. */
 const FAILURES = 3;
-const REST_MS = 10_000;
+const COOL_DOWN_MS = 10_000;
 const CLOSE_MS = 2_000;
 
-/** One request to a target; its outcome decides whether the target rests. Only the first report counts. */
+/** One request to a target; its outcome decides whether the target is paused. Only the first report counts. */
 export interface TargetCall extends Attempt {
   readonly target: Target;
 }
@@ -43,24 +43,24 @@ export class Target {
     this.#drain = targets.length > 1 ? new DrainState(this.pool, now) : undefined;
     const breaker = createBreaker({
       failures: FAILURES,
-      coolDownMs: REST_MS,
+      coolDownMs: COOL_DOWN_MS,
       now,
       onChange: (change) => onChange(change, url.origin),
     });
     this.#breaker = breaker;
-    // One object for all requests while the target answers; only the trial after a rest needs its own.
+    // One object for all requests while the target answers; only the trial after a pause needs its own.
     this.#ordinary = {
       target: this,
       succeeded: () => breaker.succeeded(),
       failed: () => {
-        // A draining target need not rest too: it would still rest when its next process is ready.
+        // A draining target is not paused too: it would still be paused when its next process is ready.
         if (!this.isDraining) breaker.failed();
       },
       cancelled: () => undefined,
     };
   }
 
-  /** Returns a call; undefined while the target rests. */
+  /** Returns a call; undefined while the target is paused. */
   begin(): TargetCall | undefined {
     if (this.#breaker.state === "closed") return this.#ordinary;
     const attempt = this.#breaker.attempt();
@@ -107,13 +107,13 @@ export class Targets {
       const fields = { gateway_prefix: route.prefix, target };
       if (to === "closed") logger?.info(fields, "a target of the gateway is answering again");
       else if (from === "closed")
-        logger?.warn(fields, "a target of the gateway is not answering; it rests for 10 s");
+        logger?.warn(fields, "a target of the gateway is not answering; it gets no requests for 10 s");
     };
     this.all = route.targets.map((origin) => new Target(origin, route, now, log));
   }
 
   /**
-   * Returns a call to the next target in turn that neither rests nor drains; if all others rest, to one that drains.
+   * Returns a call to the next target in turn that is neither paused nor draining; if all others are paused, to one that drains.
    *
    * @param tried targets that the request has already tried
    * @returns undefined if no target is left

@@ -11,7 +11,7 @@ const NAMED: Readonly<Record<string, readonly string[]>> = {
   uniquelocal: ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"],
 };
 
-/** Returns a function for a list of addresses, ranges and names; undefined if an entry is none of these. */
+/** Returns a function for a list of addresses, ranges and names; undefined if an entry is something else. */
 export function trustOf(proxies: readonly string[]): Trust | undefined {
   const list = new BlockList();
   const entries = proxies.flatMap((each) => (Object.hasOwn(NAMED, each) ? (NAMED[each] ?? []) : [each]));

@@ -142,7 +142,7 @@ class UpgradeExchange extends Exchange {
     }
     if (status !== 101 || String(headers.upgrade).toLowerCase() !== "websocket") {
       target.destroy();
-      const cause = new Error(`the target has answered an upgrade to websocket with ${status}`);
+      const cause = new Error(`the target responded to an upgrade to websocket with ${status}`);
       return this.fail(failureProblem(req, this.forwarding.route, cause));
     }
     this.span?.set({ "http.response.status_code": status });

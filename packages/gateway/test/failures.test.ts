@@ -69,7 +69,7 @@ describe("a request that cannot be passed on", () => {
     expect(statuses).to.deep.equal([504, 504, 504, 503]);
   });
 
-  it("gets the response after interim responses, also if its body takes longer than the time limit", async () => {
+  it("gets the response after interim responses, even if its body takes longer than the time limit", async () => {
     await using upstream = await startUpstream((_req, res) => {
       res.writeEarlyHints({ link: "</a>; rel=preload" });
       res.write("a");
@@ -138,7 +138,7 @@ describe("maxBodyBytes", () => {
     routes: [{ prefix: "/api", targets: [target], maxBodyBytes: 10 }],
   });
 
-  it("rejects a declared length at once with 413", async () => {
+  it("rejects a declared length immediately with 413", async () => {
     await using upstream = await startUpstream();
     await using server = await startGateway(limited(upstream.url));
     const response = await fetch(`${server.url}/api`, { method: "POST", body: "12345678901" });

@@ -282,7 +282,7 @@ describe("a service of @svc/express behind a gateway", () => {
   commonTests(site);
   unsizedTests(site);
 
-  it("receives headers in the order and spelling of the client", async () => {
+  it("receives headers in the order and letter case of the client", async () => {
     const lines = ["zeta: 1", "ALPHA: 2", "X-Twice: a", "mIxEd: 3", "X-Twice: b"];
     const answer = await rawRequest(
       site.gateway.port,

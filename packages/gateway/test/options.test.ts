@@ -96,7 +96,7 @@ describe("the options of gateway()", () => {
     ]);
   });
 
-  it("reject invalid limits and unknown options of a route, all at once", () => {
+  it("reject invalid limits and unknown options of a route in one error", () => {
     const faults = faultsOfRoute({ timeoutSeconds: 0, maxBodyBytes: -1, strip_prefix: true });
     expect(faults.map((fault) => fault.split(" ")[0])).to.deep.equal([
       "routes[0].strip_prefix",

@@ -42,7 +42,7 @@ describe("the path of a request", () => {
     }
   });
 
-  it("gets 400 if it spells a path of a stricter route in another way", async () => {
+  it("gets 400 if it is another form of a path of a stricter route", async () => {
     await using upstream = await startUpstream();
     const targets = [upstream.url];
     await using server = await startGateway({
@@ -84,7 +84,7 @@ describe("the path of a request", () => {
     expect(upstream.received.map(({ url }) => url)).to.deep.equal(targets);
   });
 
-  it("loses the prefix with stripPrefix", async () => {
+  it("is passed on without the prefix with stripPrefix", async () => {
     await using upstream = await startUpstream();
     const routes = [{ prefix: "/api/v1", targets: [upstream.url], stripPrefix: true }];
     await using server = await startGateway({ routes });
@@ -96,7 +96,7 @@ describe("the path of a request", () => {
     expect(upstream.received).to.have.lengthOf(4);
   });
 
-  it("is refused with 400 if it could leave the prefix at the target", async () => {
+  it("gets 400 if it could leave the prefix at the target", async () => {
     await using upstream = await startUpstream();
     await using server = await startGateway({ routes: [{ prefix: "/api", targets: [upstream.url] }] });
     const refused = [

@@ -40,7 +40,7 @@ describe("the headers of a request", () => {
     await upstream[Symbol.asyncDispose]();
   });
 
-  it("reach the target in order, with repeated ones and their spelling", async () => {
+  it("reach the target in the same order and letter case, including repeated headers", async () => {
     await send(
       server,
       "X-B: 1",
@@ -84,7 +84,7 @@ describe("the headers of a request", () => {
     expect(upstream.received[1]?.headers.host).to.equal(`127.0.0.1:${upstream.port}`);
   });
 
-  it("lose those that apply to one connection, and those that Connection names", async () => {
+  it("are passed on without those that apply to one connection, and those that Connection names", async () => {
     await rawRequest(
       server.port,
       [
@@ -123,7 +123,7 @@ describe("the headers of a request", () => {
     expect(headers.connection).to.equal("keep-alive");
   });
 
-  it("do not contain forged X-Forwarded-* of a client, in any spelling", async () => {
+  it("do not contain forged X-Forwarded-* of a client, in any letter case", async () => {
     await send(
       server,
       "X-Forwarded-For: 6.6.6.6",
@@ -154,7 +154,7 @@ describe("the headers of a request", () => {
     );
   });
 
-  it("contain Expect: 100-continue only on the way to the gateway, which answers it itself", async () => {
+  it("contain Expect: 100-continue only on the way to the gateway, which responds to it itself", async () => {
     const answer = await rawRequest(
       server.port,
       "POST /api HTTP/1.1\r\nHost: x\r\nConnection: close\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\nab",
@@ -171,7 +171,7 @@ describe("the headers of a request", () => {
 });
 
 describe("X-Request-ID", () => {
-  it("is the service's own, also if the client sends one and names it in Connection", async () => {
+  it("is the id of the gateway's request, even if the client sends one and lists the header in Connection", async () => {
     await using upstream = await startUpstream((_req, res) => {
       res.setHeader("X-Request-ID", "of-the-target");
       res.end();
@@ -183,7 +183,7 @@ describe("X-Request-ID", () => {
     expect(answer.text.match(/x-request-id: .*/gi)).to.deep.equal(["X-Request-ID: of-the-service"]);
   });
 
-  it("is passed on in both directions if the service has none", async () => {
+  it("is passed on in both directions if the service does not set one", async () => {
     await using upstream = await startUpstream((_req, res) => {
       res.setHeader("X-Request-ID", "of-the-target");
       res.end();

@@ -34,7 +34,7 @@ describe("a response", () => {
     expect(answer.body).to.equal("abc");
   });
 
-  it("loses the headers of the target's connection, and those that Connection names", async () => {
+  it("is passed on without the headers of the target's connection, and those that Connection names", async () => {
     await using upstream = await startUpstream((_req, res) => {
       res.writeHead(200, {
         Connection: "keep-alive, X-Hop",
@@ -115,7 +115,7 @@ describe("a response", () => {
     expect(response.headers.get("x-frame-options")).to.equal("DENY");
   });
 
-  it("is sent at once, piece by piece, also before the first byte of its body", async () => {
+  it("is sent piece by piece without delay, its head even before the first byte of its body", async () => {
     let respond: ((text: string) => void) | undefined;
     await using upstream = await startUpstream((_req, res) => {
       res.writeHead(200, { "Content-Type": "text/event-stream" });
@@ -158,7 +158,7 @@ describe("a response", () => {
       "length and chunks":
         "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
       garbage: "SSH-2.0-OpenSSH_9.6\r\n",
-      "an upgrade nobody asked for":
+      "an upgrade without a request for it":
         "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n",
       "a header without colon": "HTTP/1.1 200 OK\r\nbroken\r\n\r\n",
       "headers that are too large": `HTTP/1.1 200 OK\r\nX-Large: ${"x".repeat(100_000)}\r\n\r\n`,

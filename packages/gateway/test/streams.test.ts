@@ -86,7 +86,7 @@ describe("a body", () => {
   });
 
   for (const method of ["GET", "DELETE", "POST", "QUERY"]) {
-    it(`of ${method} is passed on, also if it is empty`, async () => {
+    it(`of ${method} is passed on, even if it is empty`, async () => {
       await using upstream = await startUpstream();
       await using server = await startGateway({ routes: [{ prefix: "/api", targets: [upstream.url] }] });
       for (const body of ["", "abc"]) {

@@ -46,7 +46,7 @@ describe("the targets of a route", () => {
     expect(logged).to.equal(0);
   });
 
-  it("rest for 10 s after three failures in a row, and then get one trial", async () => {
+  it("get no requests for 10 s after three consecutive failures, and then one trial", async () => {
     const clock = testClock();
     let connections = 0;
     await using dead = await startTcp((socket) => {
@@ -69,11 +69,11 @@ describe("the targets of a route", () => {
     expect(await ask()).to.deep.equal([503, "10"]);
     expect(connections).to.equal(4);
     expect(server.logger.at("warn")).to.deep.equal([
-      "a target of the gateway is not answering; it rests for 10 s",
+      "a target of the gateway is not answering; it gets no requests for 10 s",
     ]);
   });
 
-  it("rest after three timeouts, and not after statuses of 500 and above", async () => {
+  it("are paused after three timeouts, and not after statuses of 500 and above", async () => {
     let isSilent = false;
     await using upstream = await startUpstream((_req, res) => {
       if (!isSilent) res.writeHead(503).end();
@@ -89,7 +89,7 @@ describe("the targets of a route", () => {
     ]);
   });
 
-  it("rest after three invalid responses", async () => {
+  it("are paused after three invalid responses", async () => {
     await using target = await startTcp((socket) =>
       socket.once("data", () => socket.write("SSH-2.0-OpenSSH_9.2\r\n")),
     );
@@ -99,7 +99,7 @@ describe("the targets of a route", () => {
     expect(statuses).to.deep.equal([502, 502, 502, 503]);
   });
 
-  it("leave the requests to the others while they rest, and return after a successful trial", async () => {
+  it("get no requests while they are paused, and get them again after a successful trial", async () => {
     const clock = testClock();
     let isBroken = true;
     await using flaky = await startUpstream((req, res) => {
@@ -117,7 +117,7 @@ describe("the targets of a route", () => {
     expect(server.logger.at("info")).to.deep.equal(["a target of the gateway is answering again"]);
   });
 
-  it("do not rest because clients disconnect", async () => {
+  it("are not paused because clients disconnect", async () => {
     await using upstream = await startUpstream((req, res) => {
       if (req.url !== "/api/slow") res.end("ok");
     });
@@ -182,7 +182,7 @@ describe("the targets of a route", () => {
     expect(await bodies(server.url, 2)).to.include("closing");
   });
 
-  it("get requests in the order of their last sign of draining if all drain, and do not rest then", async () => {
+  it("get requests in the order of their last sign of draining if all drain, and are not paused then", async () => {
     const clock = testClock();
     const pending = (): undefined => undefined;
     await using first = await startClosing("first", pending);
@@ -247,7 +247,7 @@ describe("the targets of a route", () => {
 describe("the readiness of a gateway", () => {
   const signal = AbortSignal.timeout(60_000);
 
-  async function rest(url: string, prefix: string): Promise<void> {
+  async function pause(url: string, prefix: string): Promise<void> {
     for (let at = 0; at < 3; at += 1) await fetch(`${url}${prefix}`);
   }
 
@@ -262,7 +262,7 @@ describe("the readiness of a gateway", () => {
     expect(readiness.check(signal)).to.deep.equal({ healthy: true, detail: "1 of 2 targets are answering" });
   });
 
-  it("is unhealthy and critical only if all targets of a critical route rest", async () => {
+  it("is unhealthy and critical only if all targets of a critical route are paused", async () => {
     const clock = testClock();
     const dead = await closedOrigin();
     const routes = [
@@ -271,13 +271,13 @@ describe("the readiness of a gateway", () => {
     ];
     await using server = await startGateway({ routes, now: clock.now });
     const readiness = server.gateway.readiness();
-    await rest(server.url, "/a");
+    await pause(server.url, "/a");
     expect(readiness.check(signal)).to.deep.equal({
       healthy: false,
       critical: false,
       detail: "no target of /a is answering",
     });
-    await rest(server.url, "/b");
+    await pause(server.url, "/b");
     expect(readiness.check(signal)).to.deep.equal({
       healthy: false,
       critical: true,

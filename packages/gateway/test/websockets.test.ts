@@ -158,7 +158,7 @@ describe("a WebSocket", () => {
     expect(client.text()).to.match(/^HTTP\/1\.1 503 /);
   });
 
-  it("is closed by stop() also if the peers do not answer the close frame", async () => {
+  it("is closed by stop() even if the peers do not respond to the close frame", async () => {
     await using upstream = await startWebSockets(() => undefined);
     await using server = await startGateway({ routes: [{ prefix: "/api", targets: [upstream.url] }] });
     const client = openRaw(server.port);
@@ -189,7 +189,7 @@ describe("an upgrade", () => {
       .and.match(/refused$/);
   });
 
-  it("without a route is left to the caller", async () => {
+  it("without a route is not handled, and upgrade() returns false", async () => {
     await using server = await startGateway({ routes: [] });
     expect(server.gateway.upgrade({ url: "/api" } as never, {} as never, Buffer.alloc(0))).to.equal(false);
   });

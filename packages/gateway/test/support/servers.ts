@@ -106,7 +106,7 @@ export async function startGateway(
     logger,
     errors,
     async [Symbol.asyncDispose]() {
-      // The server waits for its sockets, also for those of WebSockets.
+      // The server waits for its sockets, including those of WebSockets.
       for (const socket of sockets) socket.destroy();
       await listening[Symbol.asyncDispose]();
       await made.stop();
