@@ -20,7 +20,7 @@ describe("markup", () => {
     expect(markup`${"a\u0000b\u001b\u007f\u0085\t\n\r"}`.text).to.equal("a\ufffdb\ufffd\ufffd\ufffd\t\n\r");
   });
 
-  it("throws a TypeError for an object of a client, whatever its members are", () => {
+  it("throws a TypeError for an object from a client, regardless of its members", () => {
     for (const value of [
       { text: "<b>" },
       [{ text: "<b>" }],
@@ -35,7 +35,7 @@ describe("markup", () => {
 });
 
 describe("link", () => {
-  it("links to web pages, with the address as the title if there is none", () => {
+  it("links to web pages, with the address as the title if the page has no title", () => {
     expect(link("HTTPS://example.com/?a=1&b", "").text).to.equal(
       `<a href="HTTPS://example.com/?a=1&amp;b" rel="noreferrer">HTTPS://example.com/?a=1&amp;b</a>`,
     );
