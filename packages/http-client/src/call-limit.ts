@@ -8,13 +8,13 @@ export interface CallLimit {
   readonly endsAt: number;
   /** Why the call ended; undefined before that. */
   readonly reason: unknown;
-  /** Sets the one function that is called at the end, at once if the end has come. */
+  /** Sets the one function that is called at the end, immediately if the end has come. */
   watch(onEnd: OnEnd | undefined): void;
-  /** The same, for a call that waits and has no request under way: `endWait()` ends it, too. */
+  /** The same, for a call that waits and has not sent a request: `endWait()` ends it, too. */
   watchWait(onEnd: OnEnd): void;
   /** Waits, unless the call ends earlier; rejects with the reason then. */
   wait(ms: number): Promise<void>;
-  /** Ends the call if it waits; does nothing while a request is under way. */
+  /** Ends the call if it waits; does nothing while a request runs. */
   endWait(reason: Error): void;
   /** Releases the timer and the signal. */
   release(): void;

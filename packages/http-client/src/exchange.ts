@@ -49,7 +49,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#reject = reject;
   }
 
-  /** Ends the exchange; the answer rejects with this reason if it is still pending. */
+  /** Ends the exchange; `answer` rejects with this reason if it is still pending. */
   abort(reason: Error): void {
     if (this.#ended) return;
     this.#reason = reason;
@@ -115,7 +115,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
         done(error);
       },
     });
-    // The caller may not listen yet when the connection fails; without a listener, the error would end the process.
+    // The caller possibly does not listen yet when the connection fails; without a listener, the error would end the process.
     body.on("error", () => undefined);
     this.#body = body;
     this.#resolve({ status: this.#status, headers: this.#headers, chunks: [], body });

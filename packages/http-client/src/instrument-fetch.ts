@@ -15,7 +15,7 @@ const instrumentOptions = defineOptions("instrumentFetch()", {
   },
   /** Whether a call carries the bearer token of the current request (HTTP-3). Default: false. */
   forwardAuthorization: { kind: k.withDefault(k.boolean(), false) },
-  /** Makes a client span for each call (TRACE-9). Default: no spans. */
+  /** Creates a client span for each call (TRACE-9). Default: no spans. */
   span: { kind: k.optional(k.func<SpanHook>()) },
 });
 

@@ -56,7 +56,7 @@ export const clientOptions = defineOptions("createClient()", {
   maxRedirects: { kind: k.withDefault(k.integer({ min: 0, max: 20 }), 0) },
   /** Whether a status from 400 to 499 is thrown as an error. Default: false. */
   throwOn4xx: { kind: k.withDefault(k.boolean(), false) },
-  /** Makes a client span for each call (TRACE-9). Default: no spans. */
+  /** Creates a client span for each call (TRACE-9). Default: no spans. */
   span: { kind: k.optional(k.func<SpanHook>()) },
   /** Logs that the circuit breaker opens and closes. Default: none. */
   logger: { kind: k.optional(k.objectWith<Logger>("a logger", "debug", "info", "warn", "error", "fatal")) },

@@ -9,7 +9,7 @@ export type { Client } from "./client.ts";
  * Returns the client of an upstream.
  *
  * @param name the name of its table, such as `billing` in `[plugin.http.upstreams.billing]`
- * @throws TypeError for a name that has no table
+ * @throws TypeError for a name without a table
  */
 export type ClientOf = (name: string) => Client;
 

@@ -4,10 +4,10 @@ import { UpstreamError } from "./failures.ts";
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 /**
- * Returns the path that a response redirects to; undefined if it is no redirect.
+ * Returns the path that a response redirects to; undefined if it is not a redirect.
  *
  * @param baseUrl the only origin that a redirect may lead to, because calls carry the caller's token (HTTP-3)
- * @throws UpstreamError for another origin, and for a location that is no URL
+ * @throws UpstreamError for another origin, and for a location that is not a URL
  */
 export function redirectOf({ status, headers }: Answer, baseUrl: string, path: string): string | undefined {
   const { location } = headers;

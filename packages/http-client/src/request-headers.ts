@@ -29,8 +29,9 @@ const CORRELATION = new Set(["x-request-id", "traceparent", "tracestate"]);
  * TRACE-19).
  *
  * @param forwardAuthorization whether to send the bearer token of the current request (HTTP-3); a header that the caller
- *   passes counts first
- * @throws TypeError for the tenant's header (HTTP-2), for headers of the connection, and for a value that is no text
+ *   passes takes precedence
+ * @throws TypeError for the tenant's header (HTTP-2), for connection-specific headers (RFC 9110, 7.6.1), and for a value
+ *   that is not a string or a list of strings
  */
 export function requestHeaders(
   given: CallHeaders | undefined,

@@ -13,7 +13,7 @@ export interface ClientResponse {
   /** Returns the body as UTF-8. */
   text(): string;
   /**
-   * Returns the body as JSON, whatever its media type is.
+   * Returns the body as JSON, regardless of its media type.
    *
    * @throws ProblemError 502 if the body is not JSON
    */

@@ -1,4 +1,4 @@
-/** How many repeats are allowed besides those that calls have earned: one per second, at most this many at once. */
+/** How many repeats are allowed besides those that calls have earned: one per second, at most this many in one burst. */
 const RESERVE = 10;
 
 /** Limits repeats to a share of all calls, so that they cannot multiply the load of a service that is failing. */

@@ -49,7 +49,7 @@ describe("a call", () => {
     body: string,
     type: string | undefined,
   ])[] = [
-    ["a text", { body: "grün" }, "grün", "text/plain; charset=utf-8"],
+    ["a string", { body: "grün" }, "grün", "text/plain; charset=utf-8"],
     ["bytes", { body: Buffer.from("abc") }, "abc", undefined],
     ["a form", { body: new URLSearchParams({ a: "1 2" }) }, "a=1+2", "application/x-www-form-urlencoded"],
     ["a stream", { body: Readable.from([Buffer.from("ab"), Buffer.from("c")]) }, "abc", undefined],
@@ -161,7 +161,7 @@ describe("a call", () => {
     });
   }
 
-  it("is refused with a body of another type, with two bodies, and with a value that is no JSON", async () => {
+  it("is refused with a body of another type, with two bodies, and with a value that JSON cannot represent", async () => {
     await using client = clientOf("http://127.0.0.1:9");
     for (const options of [{ body: { a: 1 } }, { body: "a", json: 1 }, { json: () => 1 }] as never[]) {
       expect(await rejection(client.post("/a", options))).to.be.instanceOf(TypeError);
@@ -190,7 +190,7 @@ describe("a call", () => {
     504: "the service 'billing' did not answer in time",
   };
   for (const [sent, status] of Object.entries(statuses)) {
-    it(`throws a problem with the status ${status} for the status ${sent}, with nothing of the response`, async () => {
+    it(`throws a problem with the status ${status} for the status ${sent}, without any part of the response`, async () => {
       await using upstream = await openUpstream((res) =>
         res.writeHead(Number(sent), { "Retry-After": "7", "X-Secret": "secret" }).end("upstream's secret"),
       );
@@ -229,7 +229,7 @@ describe("a call", () => {
     expect(await failureOf(client.get("/a"))).to.include({ status: 504 });
   });
 
-  it("throws 504 at the time limit of the call, also while the body drips", async () => {
+  it("throws 504 at the time limit of the call, even while the body arrives slowly", async () => {
     await using upstream = await openUpstream((res) => {
       const timer = setInterval(() => res.write("a"), 5);
       res.on("close", () => clearInterval(timer));
@@ -302,7 +302,7 @@ describe("a call", () => {
     expect(await call).to.equal(reason);
   });
 
-  it("rejects with the error of its own stream", async () => {
+  it("rejects with the error of its request body stream", async () => {
     await using upstream = await openUpstream((res) => res.end());
     await using client = clientOf(upstream.url);
     const fault = new Error("the file cannot be read");
@@ -374,7 +374,7 @@ describe("a call", () => {
     });
   }
 
-  it("throws 502 for a compressed body that it did not ask for, and returns one that it asked for", async () => {
+  it("throws 502 for a compressed body that it did not accept, and returns one that it accepted", async () => {
     await using upstream = await openUpstream((res) =>
       res.writeHead(200, { "Content-Encoding": "gzip" }).end("compressed"),
     );
@@ -420,7 +420,7 @@ describe("a call", () => {
     }
   });
 
-  it("throws 502 when a body is read as JSON and is none", async () => {
+  it("throws 502 when json() reads a body that is not JSON", async () => {
     await using upstream = await openUpstream((res) => res.end("upstream's secret"));
     await using client = clientOf(upstream.url);
     const response = await client.get("/a");
@@ -532,7 +532,7 @@ describe("a call", () => {
       expect(getEventListeners(signal, "abort")).to.have.length(0);
     });
 
-    it("ends the request when its reader leaves, and frees its place among the concurrent calls", async () => {
+    it("ends the request when the stream is destroyed, and frees its slot", async () => {
       let closed = 0;
       await using upstream = await openUpstream((res) => {
         res.on("close", () => (closed += 1));

@@ -61,7 +61,7 @@ describe("the headers of a call", () => {
     expect(sent().rawHeaders.filter((name) => /^traceparent$/i.test(name))).to.have.length(1);
   });
 
-  it("HTTP-1 are left out without a request", async () => {
+  it("HTTP-1 are omitted outside a request", async () => {
     await using client = createClient({ name: "billing", baseUrl: upstream.url });
     await client.get("/a");
     expect(sent().headers).to.not.have.any.keys("x-request-id", "traceparent", "tracestate");
@@ -88,7 +88,7 @@ describe("the headers of a call", () => {
     "Proxy-Authorization",
     "TE",
   ]) {
-    it(`may not contain ${name}`, async () => {
+    it(`cannot contain ${name}: the call is rejected`, async () => {
       await using client = createClient({ name: "billing", baseUrl: upstream.url });
       const error = await rejection(client.get("/a", { headers: { [name]: "x" } }));
       expect(error).to.be.instanceOf(TypeError);
@@ -96,7 +96,7 @@ describe("the headers of a call", () => {
     });
   }
 
-  it("may not contain line breaks", async () => {
+  it("cannot contain line breaks", async () => {
     await using client = createClient({ name: "billing", baseUrl: upstream.url });
     const error = await rejection(client.get("/a", { headers: { "X-A": "a\r\nX-Tenant-ID: acme" } }));
     expect(error).to.be.instanceOf(TypeError);
@@ -253,13 +253,13 @@ describe("the headers of a call", () => {
       });
     });
 
-    it("HTTP-2 refuse the tenant", async () => {
+    it("HTTP-2 cannot contain the tenant: the call is rejected", async () => {
       const traced = instrumentFetch(fetch, { name: "billing", origins: [upstream.url] });
       const error = await rejection(traced(upstream.url, { headers: { "X-Tenant-ID": "acme" } }));
       expect(error).to.be.instanceOf(TypeError);
     });
 
-    it("are refused for an origin with a path", () => {
+    it("cannot be configured for an origin with a path", () => {
       const options = { name: "billing", origins: [`${upstream.url}/a`] };
       expect(() => instrumentFetch(fetch, options)).to.throw("each entry is an origin such as");
     });

@@ -75,7 +75,7 @@ describe("the repetitions of a call", () => {
   ])[] = [
     ["GET", "GET", () => ({}), 3],
     ["HEAD", "HEAD", () => ({}), 3],
-    ["PUT with a text", "PUT", () => ({ body: "a" }), 3],
+    ["PUT with a string", "PUT", () => ({ body: "a" }), 3],
     ["DELETE", "DELETE", () => ({}), 3],
     ["POST", "POST", () => ({ json: {} }), 1],
     ["PATCH", "PATCH", () => ({ json: {} }), 1],
@@ -130,7 +130,7 @@ describe("the repetitions of a call", () => {
 });
 
 describe("createRetryBudget()", () => {
-  it("allows ten at once, then one per second and one per five calls", () => {
+  it("allows ten in one burst, then one per second and one per five calls", () => {
     let now = 0;
     const budget = createRetryBudget(0.2, () => now);
     const taken = (): number => {
@@ -180,7 +180,7 @@ describe("waitAfter()", () => {
 });
 
 describe("the circuit breaker of a client", () => {
-  it("opens after five failures in a row, refuses calls, and closes after a trial", async () => {
+  it("opens after five consecutive failures, rejects calls, and closes after a trial", async () => {
     let now = 1000;
     let status = 503;
     await using upstream = await openUpstream((res) => res.writeHead(status).end());
@@ -378,7 +378,7 @@ describe("the limit of concurrent calls", () => {
     expect(upstream.received).to.have.length(1);
   });
 
-  it("forgets a waiting call whose signal aborts", async () => {
+  it("removes a waiting call whose signal aborts", async () => {
     const held: (() => void)[] = [];
     await using upstream = await openUpstream((res) => void held.push(() => res.end()));
     await using client = clientOf(upstream.url, { maxConcurrentCalls: 1, maxWaitSeconds: 60 });
