@@ -96,7 +96,7 @@ export function createCalls(table: string, options: ResolvedOptions, send: Send)
   };
 }
 
-/** Returns the milliseconds that the server spent finding the rows. */
+/** Returns the milliseconds that the server needed to find the rows. */
 function readingMs([first]: readonly ClaimedRow[], limit: number): number {
   return first === undefined ? 0 : first.took_ms - PER_JOB_MS * limit;
 }

@@ -36,7 +36,7 @@ export interface JobTableOptions {
   readonly name?: string | undefined;
   /** Seconds for which a claim holds a job (JOB-14), 1 to 86,400; cannot be extended. Default: 300. */
   readonly visibilityTimeoutSeconds?: number | undefined;
-  /** Maximum size of a payload as JSON in bytes, with its numbers written out, up to 64 MiB. Default: 1,048,576. */
+  /** Maximum size of a payload as JSON in bytes, with all numbers written without exponents, up to 64 MiB. Default: 1,048,576. */
   readonly maxPayloadBytes?: number | undefined;
   /** Whether to notify listening workers of queued jobs. Default: true. */
   readonly notify?: boolean | undefined;

@@ -9,10 +9,10 @@ export interface Probe {
 
 const WORDS: ReadonlyMap<string | undefined, string> = new Map([
   ["42P01", "its table is missing"],
-  ["42501", "the database role may not read its table"],
+  ["42501", "the database role has no SELECT privilege on the table"],
   ["42703", "its table lacks a column"],
 ]);
-// Dead jobs have no index, so spend at most a twentieth of the time on counting them.
+// Dead jobs have no index, so use at most a twentieth of the time for counting them.
 const SHARE = 20;
 
 /** Creates the check. It is critical while the table cannot be reached; dead jobs only degrade it. */

@@ -107,7 +107,7 @@ describe("a job queued while a worker in its process is idle", function () {
     other.on("notification", (message) => heard.push(message));
     await other.query(`listen "svc_job:${table.name}"`);
     const job = { task: "b", payload: { n: [1] }, requestId: "r-1", tenantId: "acme", maxAttempts: 7 };
-    await until("it was claimed at once", async () => {
+    await until("it was claimed immediately", async () => {
       order.length = heard.length = 0;
       const { id, enqueued } = await around.run("caller", () => table.enqueue(job));
       order.push("caller");
@@ -186,7 +186,7 @@ describe("a job queued while a worker in its process is idle", function () {
     expect(watched.inserts.slice(-5)).to.deep.equal(Array.from({ length: 5 }, () => "queued"));
   });
 
-  it("JOB-4 does not delay jobs from other processes, however many jobs this process queues", async () => {
+  it("JOB-4 does not delay jobs from other processes, regardless of the number of jobs that this process queues", async () => {
     await using bench = await openBench(database.url, { notify: false });
     const watched = watch(bench);
     const { table } = watched.bench;
@@ -221,7 +221,7 @@ describe("a job queued while a worker in its process is idle", function () {
       };
       const ids = new Set<string>();
       let rejected = 0;
-      await until("it was claimed at once", async () => {
+      await until("it was claimed immediately", async () => {
         const queued = Array.from({ length: lanes }, () => table.enqueue({ task: "a" }));
         for (const each of await Promise.allSettled(queued)) {
           if (each.status === "rejected") rejected += 1;
@@ -351,7 +351,7 @@ describe("a job queued while a worker in its process is idle", function () {
       create trigger held after insert on ${name} for each row when (new.status = 'running') execute function ${name}_held()`);
     await other.query("select pg_advisory_lock(2)");
     let id = "";
-    await until("it was claimed at once", async () => {
+    await until("it was claimed immediately", async () => {
       let isAnswered = false;
       const queued = watched.bench.table.enqueue({ task: "a" }).finally(() => (isAnswered = true));
       await until("it is under way or queued", async () => isAnswered || (await waiting(other)) === 1);
@@ -433,7 +433,10 @@ describe("a job queued while a worker in its process is idle", function () {
       return claimed.length;
     };
     // Repeat, because no insert claims a job if the first job arrives during the worker's own claim.
-    const claimed = await until("one was claimed at once", async () => (await claimedOfTwenty()) || false);
+    const claimed = await until(
+      "one was claimed immediately",
+      async () => (await claimedOfTwenty()) || false,
+    );
     // Inserts stop claiming once two outcomes per slot wait to be written, besides those being written.
     expect(claimed).to.be.within(1, 6);
   });
@@ -467,7 +470,7 @@ describe("a job queued while a worker in its process is idle", function () {
     await until("another worker claimed it", async () => {
       isLost = false;
       given = 0;
-      await until("one was claimed at once over the pool", async () => {
+      await until("one was claimed immediately over the pool", async () => {
         // The second call finds the worker's connection busy, and uses the pool.
         const both = [1, 2].map(() => around.run("caller", () => watched.bench.table.enqueue({ task: "a" })));
         await Promise.allSettled(both);

@@ -274,7 +274,7 @@ describe("a job table (claim, ack, fail and release)", function () {
     const wrong = { id: "a", attempts: 1, lockedUntil: "2026-02-30T00:00:00.000000Z" };
     const error = await rejection(bench.table.ack(wrong, { tx }));
     expect(error).to.include({ code: "ERR_SVC_JOB_ARGUMENT" });
-    expect((await tx.query("select 1 as one")).rows, "the transaction goes on").to.deep.equal([{ one: 1 }]);
+    expect((await tx.query("select 1 as one")).rows, "the transaction continues").to.deep.equal([{ one: 1 }]);
     await tx.query("rollback");
   });
 

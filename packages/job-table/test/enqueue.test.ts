@@ -48,7 +48,7 @@ describe("enqueue", function () {
     expect(Math.min(...times)).to.be.within(before, after);
     expect(times).to.deep.equal(times.toSorted((a, b) => a - b));
     const [first = "", second = ""] = ids;
-    expect(first.slice(-15), "the rest is random").to.not.equal(second.slice(-15));
+    expect(first.slice(-15), "the remaining characters are random").to.not.equal(second.slice(-15));
     const { rows } = await bench.pool.query<{ id: string }>(
       `select id::uuid::text as id from "${bench.table.name}" where id = $1`,
       [first],
@@ -71,7 +71,7 @@ describe("enqueue", function () {
     for (const id of ids) expect(id).to.match(/^0{11}[053]7[0-9a-f]{3}8[0-9a-f]{15}$/);
   });
 
-  it("rejects a payload whose size exceeds the limit once PostgreSQL writes its numbers out", async () => {
+  it("rejects a payload whose size exceeds the limit after PostgreSQL writes numbers without exponents", async () => {
     await using bench = await openBench(database.url);
     const payload = Array<number>(6500).fill(1e308);
     const refused = rejection(bench.table.enqueue({ task: "a", payload }));
@@ -225,7 +225,7 @@ describe("enqueue", function () {
     const heard: string[] = [];
     listener.on("notification", ({ channel }) => heard.push(channel));
     await listener.query(`listen "svc_job:${bench.table.name}"`);
-    // Queue all at once: the delayed notification follows after half a second.
+    // Queue all concurrently: the delayed notification follows after half a second.
     await Promise.all(Array.from({ length: 5 }, () => bench.table.enqueue({ task: "a" })));
     await until("the first and the late one", () => heard.length === 2);
     now = 1000;

@@ -109,7 +109,7 @@ describe("a worker whose database fails", function () {
       await until("it runs", () => working.worker.running === 1);
       await readOnly(true);
       open();
-      await until("it says so", () =>
+      await until("the worker reports the fault", () =>
         working.events.some(
           (event) => event.type === "fault" && (event.error as { code?: unknown }).code === "25006",
         ),

@@ -50,7 +50,7 @@ describe("dead, retryDead, stats and readiness", function () {
     expect(await bench.table.stats()).to.deep.equal({ pending: 0, running: 4, dead: 0 });
   });
 
-  it("rejects invalid limits and ids", async () => {
+  it("reject invalid limits and ids", async () => {
     const table = createJobTable({ db: { query: () => Promise.reject(new Error("sent")) } });
     expect(await rejection(table.dead(0))).to.include({ code: "ERR_SVC_JOB_ARGUMENT" });
     for (const ids of ["some", [1], ["a\0"], undefined]) {
@@ -117,7 +117,7 @@ describe("dead, retryDead, stats and readiness", function () {
     [{ visibilityTimeout: 1 }, "visibilityTimeout: is unknown"],
   ];
   for (const [options, message] of wrong) {
-    it(`rejects ${JSON.stringify(options).slice(0, 60)}`, async () => {
+    it(`reject ${JSON.stringify(options).slice(0, 60)}`, async () => {
       const db = { query: () => Promise.resolve({ rows: [] }) };
       const given = message.startsWith("db") ? options : { db, ...options };
       const error = await rejection(() => createJobTable(given as JobTableOptions));

@@ -20,7 +20,7 @@ describe("the samples in the README of @svc/job-table", function () {
     const { stdout, stderr, code } = await sample.ended;
     expect(code, stderr).to.equal(0);
     expect(stdout).to.equal(
-      "{ id: 'welcome-ann', enqueued: false }\ndead\n[ 'welcome-ann: Error: the mail server is away' ]\n[ 'welcome-ann' ]\n",
+      "{ id: 'welcome-ann', enqueued: false }\ndead\n[ 'welcome-ann: Error: the mail server is down' ]\n[ 'welcome-ann' ]\n",
     );
   });
 });

@@ -277,7 +277,7 @@ describe("a job that takes too long", function () {
     await pool.end();
   });
 
-  it("settledWithin() returns at once, without a Node warning, when its time limit has passed", async () => {
+  it("settledWithin() returns immediately, without a Node warning, when its time limit has passed", async () => {
     const warnings: string[] = [];
     const listener = ({ name }: Error): void => void warnings.push(name);
     process.on("warning", listener);

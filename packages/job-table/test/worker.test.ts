@@ -139,7 +139,7 @@ describe("createWorker", function () {
   it("JOB-8 JOB-9 JOB-13 stores a handler's error, and retries the job until it is dead", async () => {
     await using bench = await openBench(database.url);
     const logger = collectingLogger();
-    const thrown: readonly unknown[] = ["a text", undefined, new Error("the third")];
+    const thrown: readonly unknown[] = ["a string", undefined, new Error("the third")];
     await bench.table.enqueue({ id: "x", task: "a" });
     await using working = work(bench, {
       logger,
@@ -155,7 +155,7 @@ describe("createWorker", function () {
       errors.push((await bench.rows())[0]?.last_error);
       await bench.pool.query(`update ${bench.table.name} set available_at = now() where status = 'pending'`);
     }
-    expect(errors).to.deep.equal(["a text", "undefined was thrown", "Error: the third"]);
+    expect(errors).to.deep.equal(["a string", "undefined was thrown", "Error: the third"]);
     expect((await bench.rows())[0]).to.include({ status: "dead", attempts: 3 });
     expect(logger.at("warn")).to.deep.equal(
       Array.from({ length: 2 }, () => "the job failed and will be retried"),
@@ -325,7 +325,7 @@ describe("createWorker", function () {
     expect((await bench.rows())[0]?.last_error).to.equal("Error: around() has not called the handler");
   });
 
-  it("TRACE-13 TRACE-20 runs a handler in a consumer span, whose trace its jobs carry", async () => {
+  it("TRACE-13 TRACE-20 runs a handler in a consumer span, and passes its trace on to the jobs that the handler enqueues", async () => {
     await using bench = await openBench(database.url);
     const own = {
       traceId: TRACE_ID,

@@ -96,7 +96,7 @@ const commandLine = defineCommandLine({
   },
   check: ({ all, operands }) =>
     all && operands.length > 0 ? "--all cannot be combined with ids" : undefined,
-  exitCodes: "Exit code: 0 done, 1 refused or failed (drain: also when a job failed), 2 invalid usage.",
+  exitCodes: "Exit code: 0 done, 1 refused or failed (drain: or a job failed), 2 invalid usage.",
 });
 type JobCommand = NonNullable<ReturnType<typeof commandLine.parse>>;
 

@@ -25,7 +25,7 @@ export interface ClaimedRow extends JobRow {
   readonly available_ms: number;
   readonly waited_ms: number;
   readonly spent: boolean;
-  /** Milliseconds that the server has spent on the statement so far. */
+  /** Milliseconds that the server has used for the statement so far. */
   readonly took_ms: number;
   /** Pages and rows in the table at its last vacuum or analyse, if requested; 0 and -1 if there was none. */
   readonly relpages?: number | null;

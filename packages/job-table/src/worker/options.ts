@@ -47,7 +47,7 @@ export type WorkerEvent =
   | { readonly type: "done"; readonly job: Job; readonly durationMs: number }
   /** A handler threw or timed out, and the job will be retried. */
   | { readonly type: "failed"; readonly job: Job; readonly durationMs: number; readonly error: unknown }
-  /** A job will not be retried: it has no attempts left or no handler, or its payload cannot be read. */
+  /** A job will not be retried: no attempts are left, its task has no handler, or its payload cannot be read. */
   | { readonly type: "dead"; readonly job: Job; readonly durationMs: number; readonly error: unknown }
   /**
    * A job was released and its attempt not counted: the worker is stopping, or the remaining lease was too short to

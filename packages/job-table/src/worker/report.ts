@@ -45,7 +45,7 @@ export function createReport(
   const warnOfOthers = atMostEvery(HOUR_MS, (_suppressed, theirs: string) =>
     logger?.warn(
       { table, handlers: tasksIn(ours), others: tasksIn(theirs) },
-      "another worker of this table has different handlers: each worker claims every job, and marks jobs dead that it has no handler for",
+      "another worker of this table has different handlers: each worker claims every job, and marks a job dead if it has no handler for the task",
     ),
   );
 

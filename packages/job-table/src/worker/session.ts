@@ -48,7 +48,7 @@ export function createPoolSession(db: Database, timeoutMs: number): Session {
   };
 }
 
-/** Returns the pool whose connections emit notifications; undefined if there is none. */
+/** Returns the pool whose connections emit notifications; undefined without such a pool. */
 export function listeningPool(db: Database): Connectable | undefined {
   // A database from `@svc/database` lends wrapped connections without notifications. Its inner pool has them.
   const { pool } = db as { readonly pool?: unknown };

@@ -31,7 +31,7 @@ describe("the queue page in Chromium", function () {
     const { table } = bench;
     for (const [id, error] of [
       ["welcome-ann", "Error: connect ECONNREFUSED mail.example:25"],
-      ["welcome-bob", "the address <bob@> is none"],
+      ["welcome-bob", "the address <bob@> is invalid"],
       ["invoice-7", "TypeError: Cannot read properties of undefined (reading 'lines')"],
     ] as const) {
       const task = id.startsWith("welcome") ? "mail.welcome" : "invoice.send";

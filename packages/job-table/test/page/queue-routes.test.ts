@@ -313,7 +313,7 @@ describe("queueRoutes()", function () {
     expect(none).not.to.match(/schedule/i);
   });
 
-  it("shows rows from other programs that have no lease, times beyond the range of Date, or long ids", async () => {
+  it("shows rows from other programs without a lease, with times beyond the range of Date, or with long ids", async () => {
     await using bench = await openBench(database.url);
     await bench.pool.query(
       `insert into ${bench.table.name} (id, task, status, created_at, available_at, locked_until) values

@@ -1,6 +1,6 @@
 import type { ClientBase } from "pg";
 
-/** Records the texts of statements sent on a connection of `pg`, in order. */
+/** Records the SQL of statements sent on a connection of `pg`, in order. */
 export function overhear(connection: ClientBase, sent: string[]): void {
   const send = connection.query.bind(connection) as (...given: unknown[]) => unknown;
   connection.query = ((...given: unknown[]) => {
