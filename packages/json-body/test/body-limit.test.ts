@@ -15,7 +15,7 @@ interface Answer {
   readonly text: string;
 }
 
-/** Sends a chunked body, and stops when the answer arrives. */
+/** Sends a chunked body, and stops when the response arrives. */
 function sendChunks(url: string, chunks: readonly string[]): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const req = request(url, { method: "POST", headers: { "content-type": "text/csv" } }, (res) => {

@@ -133,7 +133,7 @@ for (const stack of stacks) {
       expect((await send(server.url, "a=1&b=2&c")).status).to.equal(413);
     });
 
-    it("rejects a field __proto__, in any spelling, with 400", async () => {
+    it("rejects a field __proto__, in any encoding, with 400", async () => {
       await using server = await serve();
       for (const form of [
         "__proto__=x",

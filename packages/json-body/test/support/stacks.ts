@@ -18,7 +18,7 @@ const answer: Middleware = (req, res) => {
   sendJson(req, res, 200, { parsed: body !== undefined, body });
 };
 
-/** Starts a server of the given stack that runs `middleware`, and then a route that answers with what it saw. */
+/** Starts a server of the given stack that runs `middleware`, and then a route that returns what it received. */
 export function serveAll(stack: Stack, middleware: readonly Middleware[], last = answer): Promise<Listening> {
   const onError = problemHandler();
   if (stack === "bare http") {
