@@ -35,7 +35,7 @@ function isRepeated(rawHeaders: readonly string[]): boolean {
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index];
     if (name?.length !== HEADER.length) continue;
-    // Compare the usual spelling first: toLowerCase() would create a string for every header.
+    // Compare the usual letter case first: toLowerCase() would create a string for every header.
     if (name !== "Authorization" && name.toLowerCase() !== HEADER) continue;
     if (seen) return true;
     seen = true;

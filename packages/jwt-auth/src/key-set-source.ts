@@ -4,7 +4,7 @@ import { type KeySetOptions, keySetOptions, refreshPlan } from "./key-set-option
 import { type RefreshedKeySource, refreshedKeys } from "./refreshed-keys.ts";
 
 /**
- * Creates a source of the keys that an issuer publishes (mode `jwks`). Fetches them in the background: at once, again
+ * Creates a source of the keys that an issuer publishes (mode `jwks`). Fetches them in the background: immediately, again
  * at `maxAgeSeconds`, and for a token with an unknown key id at most once a minute (KEY-1). Serves the fetched keys
  * while the issuer is unreachable (KEY-4). Only a running fetch keeps the process alive, for at most `timeoutSeconds`.
  *

@@ -51,7 +51,7 @@ const SHORTEST_WAIT_MS = 20;
 const LONGEST_WAIT_MS = 2 ** 31 - 1;
 
 /**
- * Creates a source that fetches its keys at once, again when they reach their maximum age, and for an unknown key id.
+ * Creates a source that fetches its keys immediately, again when they reach their maximum age, and for an unknown key id.
  * Each fetch replaces the whole set, and all callers share a running fetch (KEY-5, KEY-15). A failed fetch leaves the
  * keys unchanged (KEY-4).
  */

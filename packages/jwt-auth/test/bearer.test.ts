@@ -33,7 +33,7 @@ describe("the bearer header", () => {
     expect(await send(`authorization:Bearer ${token}  \t`)).to.eql(["ada", undefined]);
   });
 
-  it("is refused if it has no token or several tokens, or is repeated (AUTH-33)", async () => {
+  it("is refused without a token, with several tokens, or if it is repeated (AUTH-33)", async () => {
     for (const lines of [
       ["Authorization: Bearer"],
       ["Authorization: Bearer     "],

@@ -172,8 +172,8 @@ describe("the revocation check", () => {
     expect(asked).to.equal(4);
   });
 
-  for (const how of ["at once", "later"]) {
-    it(`with a store that answers ${how}, counts only consecutive failures, and closes the breaker when a trial succeeds (REV-8)`, async () => {
+  for (const how of ["immediately", "later"]) {
+    it(`with a store that responds ${how}, counts only consecutive failures, and closes the breaker when a trial succeeds (REV-8)`, async () => {
       let asked = 0;
       let isDown = true;
       const time = clock();

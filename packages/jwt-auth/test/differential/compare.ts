@@ -121,7 +121,7 @@ function stricterFault(
   return undefined;
 }
 
-/** Compares JSON texts: both values come from the same text, so their members have the same order. */
+/** Compares JSON strings: both values come from the same string, so their members have the same order. */
 function isSame(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }

@@ -127,7 +127,7 @@ const types: HostileClass = {
 };
 
 const texts: HostileClass = {
-  name: "texts that logs, databases or headers cannot store",
+  name: "strings that logs, databases or headers cannot store",
   tokens: [
     ...["sub", "jti", "fam", "tenant_id"].flatMap((claim) => [
       text(claim, "NUL", "a\0"),

@@ -17,7 +17,7 @@ const json: HostileClass = {
     payload("null", "payload", "null"),
     payload("a number", "payload", String(nowSeconds)),
     payload("true", "payload", "true"),
-    payload("a text that is not JSON", "payload", "sub=ada"),
+    payload("a string that is not JSON", "payload", "sub=ada"),
     payload("truncated JSON", "payload", JSON.stringify(goodClaims).slice(0, -1)),
     payload("two objects", "payload", JSON.stringify(goodClaims) + "{}"),
     payload("a comma at the end", "payload", JSON.stringify(goodClaims).replace(/\}$/, ",}")),

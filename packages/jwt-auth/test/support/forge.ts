@@ -53,7 +53,7 @@ export function forge(forgery: Forgery = {}): string {
   return `${first}.${second}.${third}`;
 }
 
-/** Signs a text as in RFC 7518 and RFC 8037. */
+/** Signs a string as in RFC 7518 and RFC 8037. */
 export function signatureOf(algorithm: Algorithm, key: KeyObject, text: string): Buffer {
   const hash = `sha${algorithm.slice(2)}`;
   if (algorithm.startsWith("HS")) return createHmac(hash, key).update(text).digest();
