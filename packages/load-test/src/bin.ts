@@ -5,7 +5,7 @@ import { run } from "./run.ts";
 process.title = "load-test";
 
 const interrupted = new AbortController();
-// A second Ctrl-C ends the process at once.
+// A second Ctrl-C ends the process immediately.
 process.once("SIGINT", () => interrupted.abort());
 const { stdin, stdout, stderr } = process;
 process.exitCode = await run(process.argv.slice(2), { stdin, stdout, stderr, signal: interrupted.signal });

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Client } from "undici";
 
-/** An answer that was read within its limits. */
+/** A response that was read within its limits. */
 export interface BoundedAnswer {
   readonly status: number;
   readonly contentType: string;

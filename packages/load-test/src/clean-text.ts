@@ -1,5 +1,5 @@
 /**
- * Returns a text of the service as it can be printed: without the token, without control characters, which a terminal
+ * Returns a string from the service as it can be printed: without the token, without control characters, which a terminal
  * would obey, and with at most 200 characters.
  */
 export function cleanText(text: string, token: string | undefined): string {
@@ -7,7 +7,7 @@ export function cleanText(text: string, token: string | undefined): string {
   return hidden.length > 200 ? `${hidden.slice(0, 199)}…` : hidden;
 }
 
-/** Replaces every occurrence of the token in a text. */
+/** Replaces every occurrence of the token in a string. */
 export function hideToken(text: string, token: string | undefined): string {
   return token === undefined ? text : text.replaceAll(token, "[token]");
 }

@@ -53,7 +53,7 @@ export function readCommandLine(given: readonly string[]): CommandLine | undefin
     values[name] as readonly string[] | undefined;
   const number = (name: keyof typeof flags): number | undefined => numberOf(shownFlag(name), text(name));
   if (text("token") !== undefined && text("token-file") !== undefined)
-    throw usage("--token and --token-file exclude each other");
+    throw usage("--token and --token-file cannot be used together");
   return {
     options: {
       url: positionals[0] ?? "",

@@ -12,7 +12,7 @@ const LIMITS: Bounds = { ms: 10_000, bytes: 5 * 1024 ** 2 };
 /**
  * Reads `/openapi.json` of the service (LOAD-1).
  *
- * @throws LoadTestError ERR_SVC_LOAD_TEST_TARGET without a connection; ERR_SVC_LOAD_TEST_DESCRIPTION for another answer
+ * @throws LoadTestError ERR_SVC_LOAD_TEST_TARGET without a connection; ERR_SVC_LOAD_TEST_DESCRIPTION for another response
  */
 export async function readDescription(
   { origin, prefix, headers, token }: Settings,
@@ -38,7 +38,7 @@ export async function readDescription(
   const document = parse(body);
   if (document === undefined) {
     const type = cleanText(contentType, token) || "no content type";
-    throw unreadable(`GET ${path} answered no JSON object (${type})`);
+    throw unreadable(`GET ${path} did not return a JSON object (${type})`);
   }
   const { openapi, swagger } = document;
   if (typeof openapi === "string" && /^3\.[01](?:\.|$)/.test(openapi)) return document;

@@ -19,7 +19,7 @@ const kinds: Readonly<Record<string, FailureKind>> = {
 /** Returns the kind of a failure. */
 export function kindOf(error: Error): FailureKind {
   const code = codeOf(error);
-  // undici reports answers that must not occur, such as 100 and 101, as errors of the socket.
+  // undici reports responses that must not occur, such as 100 and 101, as errors of the socket.
   if (code === "UND_ERR_SOCKET" && error.message.startsWith("bad ")) return "badAnswer";
   return kinds[code] ?? "badAnswer";
 }

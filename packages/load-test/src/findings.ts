@@ -16,7 +16,7 @@ export function notesOf(step: StepReport): readonly string[] {
       : [`errors: ${kinds.map(({ of, name }) => `${numberText(errors[of])} ${name}`).join(", ")}`]),
     ...(others.length === 0
       ? []
-      : [`answers: ${others.map(([status, count]) => `${numberText(count)} with ${status}`).join(", ")}`]),
+      : [`responses: ${others.map(([status, count]) => `${numberText(count)} with ${status}`).join(", ")}`]),
     ...(unsent === 0
       ? []
       : [`${numberText(unsent)} requests were due but not sent: all clients were waiting`]),

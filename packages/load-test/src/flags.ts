@@ -29,7 +29,7 @@ export const flags = {
   rate: {
     value: "N",
     meaning: "requests per second of all clients; latencies count from the time at which a request is due",
-    preset: "each client waits for its answer",
+    preset: "each client waits for its response",
   },
   token: {
     value: "TOKEN",

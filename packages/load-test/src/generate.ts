@@ -23,7 +23,7 @@ const GRACE_MS = 2000;
  * Sends the planned requests with a number of clients during the warm-up and the step. Counts the requests that began in
  * the step when they have ended.
  *
- * @param onProgress receives the seconds since the end of the warm-up and the answers since then, once per second
+ * @param onProgress receives the seconds since the end of the warm-up and the responses since then, once per second
  */
 export async function generate(
   clientCount: number,

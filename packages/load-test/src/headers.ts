@@ -24,7 +24,7 @@ export function headersOf(
     if (key === "") throw refuse("must be a header such as 'X-Tenant: acme', in ASCII");
     if (ownHeaders.has(key)) throw refuse(`must not set ${name}, which the load test sets itself`);
     if (key === "authorization" && token !== undefined)
-      throw refuse(`Authorization and ${names.token} exclude each other`);
+      throw refuse(`Authorization and ${names.token} cannot be used together`);
     headers[key] = value.trim();
   }
   if (token !== undefined) headers["authorization"] = `Bearer ${token}`;

@@ -19,7 +19,7 @@ export interface ClientSetting {
   readonly origin: string;
   readonly requests: readonly Dispatcher.DispatchOptions[];
   readonly timeoutMs: number;
-  /** Receives the end of a request. `status` is 0 if there was no answer. */
+  /** Receives the end of a request. `status` is 0 if there was no response. */
   readonly settle: (client: LoadClient, due: number, status: number, error: Error | undefined) => void;
 }
 
@@ -34,7 +34,7 @@ export function createLoadClient(
   { origin, requests, timeoutMs, settle }: ClientSetting,
   first: number,
 ): LoadClient {
-  // expire() limits the whole request, also one whose answer never ends.
+  // expire() limits the whole request, even one whose response never ends.
   const limits = { headersTimeout: 0, bodyTimeout: 0, connect: { timeout: timeoutMs } };
   const client = new Client(origin, limits);
   let next = first % requests.length;

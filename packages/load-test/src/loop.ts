@@ -25,11 +25,11 @@ export interface Window {
   readonly beganAt: number;
   /** The end of the warm-up. */
   readonly from: number;
-  /** The end of the step; an interruption brings it forward. */
+  /** The end of the step; an interruption moves it forward. */
   until: number;
 }
 
-/** A client that got no connection or lost it waits this long, because failing at once costs more CPU time than answers. */
+/** A client that got no connection or lost it waits this long, because immediate failures cost more CPU time than responses. */
 const PAUSE_MS = 100;
 
 /**

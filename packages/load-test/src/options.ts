@@ -16,7 +16,7 @@ export interface LoadTestOptions {
   readonly seconds?: number | undefined;
   /** Duration of the warm-up before each step in seconds, which is not measured. Default: 1. */
   readonly warmUpSeconds?: number | undefined;
-  /** Requests per second of all clients together (open loop). Default: each client sends as soon as it has an answer. */
+  /** Requests per second of all clients together (open loop). Default: each client sends as soon as it has a response. */
   readonly rate?: number | undefined;
   /** Bearer token. Default: none. */
   readonly token?: string | undefined;

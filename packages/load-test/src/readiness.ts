@@ -40,7 +40,7 @@ function checksOf(body: string | undefined): Readonly<Record<string, unknown>> |
   }
 }
 
-/** Whether a check is ok: some implementations report a status beside `healthy`, which also tells why it is not. */
+/** Whether a check is ok: some implementations report a status next to `healthy`, which also gives the reason. */
 function isOk({ status, healthy }: Readonly<Record<string, unknown>>): boolean {
   return typeof status === "string" ? status === "ok" : healthy === true;
 }

@@ -7,7 +7,7 @@ export const errorKinds: readonly { readonly of: keyof Errors; readonly name: st
   { of: "refused", name: "no connection" },
   { of: "reset", name: "connection lost" },
   { of: "timeout", name: "timed out" },
-  { of: "badAnswer", name: "invalid answer" },
+  { of: "badAnswer", name: "invalid response" },
 ];
 
 /** Returns a number with separators, and a decimal below 10. */

@@ -4,7 +4,7 @@ export interface LoadReport {
   readonly url: string;
   /** When the run began, in ISO 8601. */
   readonly startedAt: string;
-  /** `closed`: each client sends as soon as it has an answer; `open`: requests are due at a fixed rate. */
+  /** `closed`: each client sends as soon as it has a response; `open`: requests are due at a fixed rate. */
   readonly loop: "closed" | "open";
   /** Requests per second of the open loop. */
   readonly rate: number | null;
@@ -46,16 +46,16 @@ export interface StepReport {
   /** Answers that arrived in these seconds, per second. */
   readonly requestsPerSecond: number;
   readonly latencyUs: Latency;
-  /** Number of answers by status code. */
+  /** Number of responses by status code. */
   readonly statuses: Readonly<Record<string, number>>;
-  /** Number of answers with a 2xx status. */
+  /** Number of responses with a 2xx status. */
   readonly successes: number;
-  /** Number of answers with another status, of which 5xx and 429 are errors too (LOAD-6). */
+  /** Number of responses with another status, of which 5xx and 429 are errors too (LOAD-6). */
   readonly others: number;
   readonly errors: Errors;
   /** Share of errors in percent of the requests. */
   readonly errorRate: number;
-  /** Requests of the open loop that were due but not sent, because every client was waiting for an answer. */
+  /** Requests of the open loop that were due but not sent, because every client was waiting for a response. */
   readonly unsent: number;
   /** CPU time of the load test itself in percent of one CPU. */
   readonly generatorCpu: number;
@@ -65,7 +65,7 @@ export interface StepReport {
   readonly isInterrupted: boolean;
 }
 
-/** Latencies in microseconds, of answers and of requests that timed out. */
+/** Latencies in microseconds, of responses and of requests that timed out. */
 export interface Latency {
   readonly p50: number;
   readonly p95: number;
@@ -79,14 +79,14 @@ export interface Errors {
   readonly tooManyRequests: number;
   /** No connection could be made. */
   readonly refused: number;
-  /** The connection ended before the answer was complete. */
+  /** The connection ended before the response was complete. */
   readonly reset: number;
   readonly timeout: number;
-  /** The answer was not valid HTTP. */
+  /** The response was not valid HTTP. */
   readonly badAnswer: number;
 }
 
-/** What `/ready` answered after a step (LOAD-5). */
+/** What `/ready` returned after a step (LOAD-5). */
 export interface Readiness {
   /** Why there are no checks to report, for example `GET /ready answered 404`. */
   readonly failure: string | null;

@@ -37,7 +37,7 @@ export async function runStep(
 
 type Counts = Pick<StepReport, "requests" | "statuses" | "successes" | "others" | "errors" | "errorRate">;
 
-/** Returns the numbers of a step: errors are 5xx, 429 and transport failures (LOAD-6). */
+/** Returns the results of a step: errors are 5xx, 429 and transport failures (LOAD-6). */
 function countsOf({ statuses: counted, failures }: Tally): Counts {
   const statuses = Object.fromEntries([...counted.entries()].filter(([, count]) => count > 0));
   const sum = (from: number, to: number): number =>

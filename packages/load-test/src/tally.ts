@@ -11,10 +11,10 @@ const MOST_UNSENT_RECORDS = 100_000;
 export interface Tally {
   /** Latencies in microseconds, with three significant digits. */
   readonly latencies: Histogram;
-  /** Number of answers by status code. */
+  /** Number of responses by status code. */
   readonly statuses: Int32Array;
   readonly failures: Record<FailureKind, number>;
-  /** Answers that arrived in the measured seconds, including those to requests of the warm-up. */
+  /** Responses that arrived in the measured seconds, including those to requests of the warm-up. */
   answers: number;
   unsent: number;
 }
@@ -38,7 +38,7 @@ export function emptyTally(): Tally {
  * Records the end of a request.
  *
  * @param ms its latency in milliseconds
- * @param status the status of the answer, if there is no error
+ * @param status the status of the response, if there is no error
  */
 export function recordEnd(tally: Tally, ms: number, status: number, error: Error | undefined): void {
   if (error === undefined) {
@@ -48,7 +48,7 @@ export function recordEnd(tally: Tally, ms: number, status: number, error: Error
   }
   const kind = kindOf(error);
   tally.failures[kind]++;
-  // The other failures have no answer whose latency could count.
+  // The other failures have no response whose latency could count.
   if (kind === "timeout") tally.latencies.recordValue(toMicroseconds(ms));
 }
 

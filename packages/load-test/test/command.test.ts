@@ -78,7 +78,7 @@ describe("the command", () => {
     expect(code).to.equal(0);
     expect(stdout).to.match(/BROKEN\n/);
     expect(stdout).to.include("2 clients: broken: 100.00 % of errors is over 1 %\n");
-    expect(stdout).to.match(/2 clients: errors: [\d,]+ 5xx\n2 clients: answers: [\d,]+ with 503\n/);
+    expect(stdout).to.match(/2 clients: errors: [\d,]+ 5xx\n2 clients: responses: [\d,]+ with 503\n/);
     expect(stdout).to.include("\nbreak: at 2 clients\n");
     expect((await command([target.url, "--fail-on-break", ...short])).code).to.equal(1);
     const lax = ["--fail-on-break", "--max-error-rate", "100", ...short];
@@ -92,7 +92,7 @@ describe("the command", () => {
     expect(stdout).to.match(/broken: p99 of \d+\.\d ms is over 1 ms/);
   });
 
-  it("LOAD-5 prints the checks of /ready that are not ok beside the step", async () => {
+  it("LOAD-5 prints the checks of /ready that are not ok in the row of the step", async () => {
     const checks = { cache: { healthy: false, detail: "the cache does not answer", critical: true } };
     await using target = await startTarget({ checks });
     const { stdout } = await command([target.url, ...short]);
@@ -182,7 +182,7 @@ describe("the program", () => {
       stdio: ["pipe", "pipe", "inherit"],
     });
 
-  it("ends with the exit code of the command, also with an open input", async () => {
+  it("ends with the exit code of the command, even if its input is open", async () => {
     await using target = await startTarget({ answer: (_, res) => res.writeHead(500).end() });
     const child = start(target, "-c", "1", "-d", "0.1", "--fail-on-break", "--token-file", "-");
     child.stdin.write(`${token}\n`);

@@ -23,9 +23,9 @@ describe("the description of the service", () => {
     ["a missing one", { descriptionStatus: 404 }, "answered 404"],
     ["a redirect", { descriptionStatus: 302 }, "answered 302"],
     ["one that is refused", { descriptionStatus: 401 }, "answered 401"],
-    ["HTML", { description: "<!doctype html>" }, "answered no JSON object (application/json)"],
-    ["a list", { description: [] }, "answered no JSON object (application/json)"],
-    ["an empty answer", { description: "" }, "answered no JSON object (application/json)"],
+    ["HTML", { description: "<!doctype html>" }, "did not return a JSON object (application/json)"],
+    ["a list", { description: [] }, "did not return a JSON object (application/json)"],
+    ["an empty body", { description: "" }, "did not return a JSON object (application/json)"],
     ["Swagger 2.0", { description: { swagger: "2.0" } }, 'answered "2.0", not OpenAPI 3.0 or 3.1'],
     ["OpenAPI 4", { description: { openapi: "4.0.0" } }, 'answered "4.0.0", not OpenAPI 3.0 or 3.1'],
     ["a version that is a number", { description: { openapi: 3 } }, "answered 3, not OpenAPI 3.0 or 3.1"],
@@ -37,14 +37,14 @@ describe("the description of the service", () => {
     ],
   ];
   for (const [what, options, expected] of refused) {
-    it(`LOAD-1 says what /openapi.json answered for ${what}`, async () => {
+    it(`LOAD-1 is rejected, with what /openapi.json returned, for ${what}`, async () => {
       const { code, message } = await failureOf(options);
       expect(message).to.equal(`GET /openapi.json ${expected}; ${hint}`);
       expect(code).to.equal("ERR_SVC_LOAD_TEST_DESCRIPTION");
     });
   }
 
-  it("LOAD-1 reads OpenAPI 3.0 and 3.1", async () => {
+  it("LOAD-1 may be OpenAPI 3.0 or 3.1", async () => {
     for (const openapi of ["3.0.3", "3.1.0", "3.1"]) {
       await using target = await startTarget({ description: { openapi, paths: { "/items": { get: {} } } } });
       const { routes } = await loadTest({ url: target.url, ...fast });
@@ -52,7 +52,7 @@ describe("the description of the service", () => {
     }
   });
 
-  it("reads the description below the path of the base URL", async () => {
+  it("is read below the path of the base URL", async () => {
     await using target = await startTarget();
     const { steps } = await loadTest({ url: `${target.url}/v1/`, ...fast });
     expect(steps[0]?.successes).to.be.above(0);
@@ -61,14 +61,14 @@ describe("the description of the service", () => {
     );
   });
 
-  it("reports a service that does not listen with the code _TARGET", async () => {
+  it("is reported with the code _TARGET if the service does not listen", async () => {
     const url = `http://127.0.0.1:${await freePort()}`;
     const error = await rejection(loadTest({ url, routes: ["/items"] }));
     expect(error.code).to.equal("ERR_SVC_LOAD_TEST_TARGET");
     expect(error.message).to.match(/^cannot connect to http:\/\/127\.0\.0\.1:\d+: connect ECONNREFUSED/);
   });
 
-  it("reports a connection that ends before the answer", async () => {
+  it("is reported as failed if the connection ends before the response", async () => {
     await using target = await startTarget({ description: "" });
     target.server.prependListener("request", (req) => req.socket.destroy());
     const error = await rejection(loadTest({ url: target.url }));
@@ -81,7 +81,7 @@ describe("the description of the service", () => {
     ["sends interim responses without end", "", "HTTP/1.1 103 Early Hints\r\n\r\n"],
     ["sends a body without end", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "1\r\n \r\n"],
   ] as const) {
-    it(`gives up on a service that ${what} after the time limit`, async () => {
+    it(`is given up after the time limit if the service ${what}`, async () => {
       await using target = await startRawTarget((socket) => {
         socket.write(head);
         writeForever(socket, again);
@@ -92,7 +92,7 @@ describe("the description of the service", () => {
     });
   }
 
-  it("LOAD-2 loads a literal path without a description, and says so", async () => {
+  it("LOAD-2 is not needed for a literal path, and the report says that it is missing", async () => {
     await using target = await startTarget({ descriptionStatus: 404 });
     const report = await loadTest({ url: target.url, routes: ["/items/7?full=1"], ...fast });
     expect(report.withoutDescription).to.equal("GET /openapi.json answered 404");
@@ -100,7 +100,7 @@ describe("the description of the service", () => {
     expect(new Set(target.received)).to.deep.equal(new Set(["GET /items/7?full=1"]));
   });
 
-  it("LOAD-2 needs a description for a template and for a write", async () => {
+  it("LOAD-2 is needed for a template and for a write", async () => {
     await using target = await startTarget({ descriptionStatus: 404 });
     for (const options of [{ routes: ["/items/{id}"] }, { routes: ["/items"], methods: ["POST"] }]) {
       const error = await rejection(loadTest({ url: target.url, ...options, ...fast }));

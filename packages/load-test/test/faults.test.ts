@@ -35,7 +35,7 @@ function expectOnly(step: StepReport, kind: keyof StepReport["errors"]): void {
   expect(step.broken).to.include("100.00 % of errors is over 1 %");
 }
 
-describe("the answers of a step", () => {
+describe("the responses of a step", () => {
   for (const [status, kind] of [
     [500, "serverErrors"],
     [503, "serverErrors"],
@@ -78,7 +78,7 @@ describe("the answers of a step", () => {
     expect(seconds).to.be.closeTo(0.1, 0.01);
   });
 
-  it("leave out the warm-up", async () => {
+  it("do not include those of the warm-up", async () => {
     let answers = 0;
     const step = await stepAgainst(
       { answer: (_, res) => res.writeHead(answers++ === 0 ? 500 : 200).end() },
@@ -90,14 +90,14 @@ describe("the answers of a step", () => {
 });
 
 describe("the failures of a step", () => {
-  it("LOAD-6 are resets if the connection ends without an answer", async () => {
+  it("LOAD-6 are resets if the connection ends without a response", async () => {
     expectOnly(await stepAgainstRaw((socket) => socket.resetAndDestroy()), "reset");
     expectOnly(await stepAgainstRaw((socket) => socket.end()), "reset");
   });
 
   it("LOAD-6 are refused connections if the service stops listening, and cost little CPU time", async () => {
     await using target = await startTarget();
-    // The server answers the request for the description, and accepts no other connection.
+    // The server responds to the request for the description, and accepts no other connection.
     target.server.once("request", () => target.server.close());
     const step = onlyStep(await loadTest({ url: target.url, ...fast }));
     expectOnly(step, "refused");
@@ -128,7 +128,7 @@ describe("the failures of a step", () => {
     expectOnly(step, "timeout");
   });
 
-  it("LOAD-6 are invalid answers for what is not HTTP", async () => {
+  it("LOAD-6 count as invalid responses if the service does not send valid HTTP", async () => {
     for (const text of [
       "nonsense\r\n\r\n",
       "HTTP/1.1 100 Continue\r\n\r\n",
@@ -148,16 +148,16 @@ describe("the failures of a step", () => {
     expect([step.requests > 0, step.successes, step.errorRate]).to.deep.equal([true, 0, 100]);
   });
 
-  it("do not include the rest of an answer that is longer than its length", async () => {
+  it("do not include a response that is longer than its Content-Length", async () => {
     const step = await stepAgainstRaw((socket) =>
       socket.write("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nlonger"),
     );
-    // The rest ends the connection; it fails the next request only if that was sent already.
+    // The excess bytes end the connection; this fails the next request only if that was sent already.
     expect(step.successes).to.be.above(0);
     expect(step.successes + step.errors.badAnswer + step.errors.reset).to.equal(step.requests);
   });
 
-  it("LOAD-3 break the run at the step in which the service fails", async () => {
+  it("LOAD-3 break the step in which they occur, which brokeAt names", async () => {
     let waiting = 0;
     await using target = await startTarget({
       answer: (_, res) => {

@@ -47,7 +47,7 @@ describe("the script for k6", () => {
     expect(script).to.include(JSON.stringify(body).replace("\u2028", "\\u2028"));
   });
 
-  it("LOAD-2 reads the token and given headers from variables, and has no value of them", () => {
+  it("LOAD-2 reads the token and given headers from variables, and does not contain their values", () => {
     const script = scriptOf({ token: "secret-token", headers: ["X-Api-Key: hunter2"] }, [
       { ...get, path: "/items?token=secret-token" },
     ]);
@@ -62,7 +62,7 @@ describe("the script for k6", () => {
     expect(basic).to.include('common["authorization"] = __ENV.HEADER_AUTHORIZATION');
   });
 
-  it("has a constant arrival rate for --rate, also for a rate that is not whole", () => {
+  it("has a constant arrival rate for --rate, even for a fractional rate", () => {
     const whole = scriptOf({ rate: 500, seconds: 10, clients: [1, 8] });
     expect(whole).to.match(/"constant-arrival-rate",\s+"rate": 500,\s+"timeUnit": "1s",\s+"duration": "20s"/);
     const broken = scriptOf({ rate: 0.5 });

@@ -8,14 +8,14 @@ async function stepAgainst(target: TargetOptions, options: Partial<LoadTestOptio
   return steps[0] as StepReport;
 }
 
-/** A target that does not answer for 300 ms, once, and at once otherwise. */
+/** A target that responds immediately, except once after 300 ms. */
 function stallingOnce(): TargetOptions {
   let count = 0;
   return { answer: (_, res) => void (count++ === 5 ? setTimeout(() => res.end(), 300) : res.end()) };
 }
 
 describe("the open loop", () => {
-  it("LOAD-2 sends --rate requests per second, however many clients there are", async () => {
+  it("LOAD-2 sends --rate requests per second, regardless of the number of clients", async () => {
     for (const clients of [1, 8]) {
       const step = await stepAgainst({}, { clients: [clients], rate: 200, seconds: 0.3 });
       expect(step.requests + step.unsent).to.be.within(59, 60);
@@ -42,7 +42,7 @@ describe("the open loop", () => {
     expect(step.latencyUs.p50).to.be.within(120_000, 180_000);
   });
 
-  it("leaves out the requests that were due in the warm-up", async () => {
+  it("excludes the requests that were due in the warm-up", async () => {
     const step = await stepAgainst({}, { rate: 100, seconds: 0.2, warmUpSeconds: 0.2 });
     expect(step.requests + step.unsent).to.be.within(19, 21);
   });

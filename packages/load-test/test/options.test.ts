@@ -39,7 +39,10 @@ describe("the options of loadTest()", () => {
       { headers: ["Content-Length: 1"] },
       "headers must not set Content-Length, which the load test sets itself",
     ],
-    [{ headers: ["Authorization: x"], token: "y" }, "headers Authorization and token exclude each other"],
+    [
+      { headers: ["Authorization: x"], token: "y" },
+      "headers Authorization and token cannot be used together",
+    ],
   ];
   for (const [options, expected] of invalid) {
     it(`rejects ${JSON.stringify(options)}`, async () => {
@@ -66,7 +69,7 @@ describe("the command line", () => {
     [[url, "--max-p99-ms", "4000000"], "--max-p99-ms must be a number from 0 to 3,600,000; got 4000000"],
     [[url, "--method", "get"], '--method must be one of GET, POST, PUT, PATCH; got "get"'],
     [[url, "-H", "Bad Name: x"], "-H must be a header such as 'X-Tenant: acme', in ASCII"],
-    [[url, "--token", "a", "--token-file", "b"], "--token and --token-file exclude each other"],
+    [[url, "--token", "a", "--token-file", "b"], "--token and --token-file cannot be used together"],
     [[url, "--token-file", "/nonexistent"], "--token-file /nonexistent cannot be used: ENOENT"],
     [
       ["ftp://host"],

@@ -10,7 +10,7 @@ function plan(paths: Json, options: Partial<LoadTestOptions> = {}, components: J
   return planRun(description, resolveOptions({ url: "http://host", ...options }));
 }
 
-/** The plan of `GET /x/{id}` with one path parameter, beside a route that can always be loaded. */
+/** The plan of `GET /x/{id}` with one path parameter, next to a route that can always be loaded. */
 function withParameter(parameter: Json, components: Json = {}): Plan {
   const parameters = [{ in: "path", name: "id", required: true, ...parameter }];
   return plan({ "/x/{id}": { get: { parameters } }, "/y": { get: {} } }, {}, components);
@@ -66,7 +66,7 @@ describe("the parameters of a route", () => {
     ["a reference that cannot be decoded", { schema: { $ref: "#/%zz" } }],
   ];
   for (const [what, parameter] of unfilled) {
-    it(`LOAD-1 skip the route, with the reason, for ${what}`, () => {
+    it(`LOAD-1 cause the route to be skipped, with the reason, for ${what}`, () => {
       const schemas = {
         Loop: { $ref: "#/components/schemas/Loop" },
         Tree: { allOf: Array.from({ length: 20 }, () => ({ $ref: "#/components/schemas/Tree" })) },
@@ -79,7 +79,7 @@ describe("the parameters of a route", () => {
     });
   }
 
-  it("LOAD-1 are followed through local references, also with escaped names", () => {
+  it("LOAD-1 are read through local references, even if names are escaped", () => {
     const components = {
       parameters: { Id: { in: "path", name: "id", schema: { $ref: "#/components/schemas/a~1b%20c" } } },
       schemas: { "a/b c": { example: "a" } },
@@ -88,13 +88,13 @@ describe("the parameters of a route", () => {
     expect(pathsOf(plan(paths, {}, components))).to.deep.equal(["/x/a"]);
   });
 
-  it("of an operation replace those of its path", () => {
+  it("are those of the operation if its path has parameters of the same name", () => {
     const parameter = (example: string) => ({ in: "path", name: "id", example });
     const paths = { "/x/{id}": { parameters: [parameter("a")], get: { parameters: [parameter("b")] } } };
     expect(pathsOf(plan(paths))).to.deep.equal(["/x/b"]);
   });
 
-  it("LOAD-1 fill required query parameters and headers, and leave optional ones out", () => {
+  it("LOAD-1 are filled if they are required in the query or the headers, and omitted if they are optional", () => {
     const parameters = [
       { in: "query", name: "year", required: true, schema: { default: 2026 } },
       { in: "query", name: "tag", required: true, example: ["a", "b&c"] },
@@ -109,7 +109,7 @@ describe("the parameters of a route", () => {
     expect(request?.headers).to.deep.equal({ "x-kind": "full" });
   });
 
-  it("LOAD-1 give the reason for a query parameter, a header, a cookie and an undescribed parameter", () => {
+  it("LOAD-1 are named in the reason: a query parameter, a header, a cookie and an undescribed parameter", () => {
     const needs = (place: string) => ({ get: { parameters: [{ in: place, name: "n", required: true }] } });
     const paths = {
       "/q": needs("query"),
@@ -198,7 +198,7 @@ describe("the routes of a run", () => {
     ]);
   });
 
-  it("send forms and texts as their media type says", () => {
+  it("send forms and plain text with the encoding of their media type", () => {
     const content = (type: string, example: unknown) => ({
       post: { requestBody: { content: { [type]: { example } } } },
     });
@@ -215,7 +215,7 @@ describe("the routes of a run", () => {
     expect(skipped).to.deep.equal([{ route: "POST /image", reason: "the request body has no example" }]);
   });
 
-  it("are refused with all reasons if none can be loaded", () => {
+  it("are rejected with all reasons if no route can be loaded", () => {
     expect(noRouteOf(() => plan({ "/{p}": { get: {} } }))).to.equal(
       "no route can be loaded: GET /{p}: path parameter p is not described",
     );
@@ -233,7 +233,7 @@ describe("the routes of a run", () => {
     );
   });
 
-  it("are none in descriptions whose parts have the wrong type", () => {
+  it("are missing if parts of the description have the wrong type, without an exception", () => {
     for (const wrong of [
       [],
       "x",
@@ -251,7 +251,7 @@ describe("the routes of a run", () => {
       expect(pathsOf(plan({ "/x": { get: { parameters } } }))).to.deep.equal(["/x"]);
   });
 
-  it("with a path that a URL does not allow are skipped", () => {
+  it("are skipped if their path has characters that a URL does not allow", () => {
     const { skipped } = plan({ "/a b": { get: {} }, "/é": { get: {} }, "/y": { get: {} } });
     expect(skipped.map(({ reason }) => reason)).to.deep.equal([
       "the path has characters that a URL does not allow",

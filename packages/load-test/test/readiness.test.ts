@@ -15,7 +15,7 @@ async function readinessOf(checks: unknown, token?: string): Promise<Readiness> 
 }
 
 describe("/ready after a step", () => {
-  it("LOAD-5 is read after each step, and checks that are not ok are reported beside it", async () => {
+  it("LOAD-5 is read after each step, and checks that are not ok are reported with the step", async () => {
     const checks = {
       database: { healthy: true, detail: "", critical: true },
       cache: { healthy: false, detail: "the cache does not answer", critical: false },
@@ -57,7 +57,7 @@ describe("/ready after a step", () => {
     expect((await readinessOf(checks)).notOk).to.have.length(50);
   });
 
-  it("LOAD-5 reports an answer without checks with its status", async () => {
+  it("LOAD-5 reports a response without checks with its status", async () => {
     for (const [body, status] of [
       ["nothing", 404],
       ["[]", 200],
@@ -71,7 +71,7 @@ describe("/ready after a step", () => {
     }
   });
 
-  it("LOAD-5 gives up after its own time limit", async () => {
+  it("LOAD-5 is reported as failed after its own time limit", async () => {
     await using target = await startRawTarget((socket) =>
       writeForever(socket, "HTTP/1.1 103 Early Hints\r\n\r\n"),
     );

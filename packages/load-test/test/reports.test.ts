@@ -38,7 +38,7 @@ clients  requests/s      p50      p95      p99     max     2xx  other  errors   
 
 16 clients: broken: 8.00 % of errors is over 1 %
 16 clients: errors: 40 5xx, 30 429, 10 timed out
-16 clients: answers: 20 with 404, 30 with 429, 40 with 503
+16 clients: responses: 20 with 404, 30 with 429, 40 with 503
 16 clients: the generator is the limit (80 % of a CPU)
 16 clients: not ready: cache: away
 
@@ -54,7 +54,7 @@ saturation: at 1 client, after which more clients add less than 10 % throughput
     expect(textOf(80)).to.include("4 clients: the generator is the limit (80 % of a CPU)");
   });
 
-  it("says how an open loop went, and that it shows no saturation", () => {
+  it("reports the rate and the unsent requests of an open loop, and judges no saturation", () => {
     const open = loadReport({ loop: "open", rate: 500, steps: [stepReport({ unsent: 1200 })] });
     const printed = textReport(open);
     expect(printed).to.match(/^\S+: 1 route, 10 s per step, open loop, 500 requests\/s due\n/);
@@ -86,7 +86,7 @@ describe("the report as HTML", () => {
       '<desc id="throughput-desc">1 client: 2,000 requests/s; 16 clients: 8.3 requests/s</desc>',
     );
     expect(page).to.include('<th scope="row">16</th>');
-    for (const head of ["5xx", "429", "no connection", "connection lost", "timed out", "invalid answer"])
+    for (const head of ["5xx", "429", "no connection", "connection lost", "timed out", "invalid response"])
       expect(page).to.include(`<th scope="col">${head}</th>`);
   });
 
@@ -113,7 +113,7 @@ describe("the report as HTML", () => {
     expect(page).to.include("&lt;u&gt; (critical): &amp;");
   });
 
-  it("draws runs of one step, without an answer and without steps", () => {
+  it("draws runs of one step, without a response and without steps", () => {
     const none = { p50: 0, p95: 0, p99: 0, max: 0 };
     for (const steps of [
       [stepReport()],

@@ -37,7 +37,7 @@ describe("the latencies of a step", () => {
     expect(tally.failures).to.deep.equal({ refused: 1, reset: 0, timeout: 1, badAnswer: 0 });
   });
 
-  it("include each request that was not sent, with the time that it waited, also in a backlog of millions", () => {
+  it("include each request that was not sent, with the time that it waited, even in a backlog of millions", () => {
     for (const [gapMs, count] of [
       [10, 100],
       [0.0004, 2_500_000],
@@ -55,7 +55,7 @@ describe("the latencies of a step", () => {
 });
 
 describe("the kinds of failures", () => {
-  it("LOAD-6 are told apart by the code of the error", () => {
+  it("LOAD-6 are distinguished by the code of the error", () => {
     const kinds = {
       ECONNREFUSED: "refused",
       ENOTFOUND: "refused",
@@ -72,7 +72,7 @@ describe("the kinds of failures", () => {
     expect(kindOf(new Error("no code"))).to.equal("badAnswer");
   });
 
-  it("take the code of the first address if several were tried", () => {
+  it("depend on the error of the first address if several were tried", () => {
     const error = new AggregateError([failure("ECONNREFUSED"), failure("EHOSTUNREACH")]);
     expect([codeOf(error), kindOf(error)]).to.deep.equal(["ECONNREFUSED", "refused"]);
     expect(failureText(error)).to.equal("ECONNREFUSED");
