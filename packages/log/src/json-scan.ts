@@ -81,8 +81,8 @@ export function followsColon(text: string, at: number): boolean {
 }
 
 /**
- * Returns whether a text consists of JSON strings and the characters that JSON allows between them: one or more JSON
- * documents, or the beginning of one. Does not parse, because failed parses of texts that only look like JSON would be
+ * Returns whether a string consists of JSON strings and the characters that JSON allows between them: one or more JSON
+ * documents, or the beginning of one. Does not parse, because failed parses of strings that only look like JSON would be
  * expensive.
  */
 export function isJson(text: string): boolean {

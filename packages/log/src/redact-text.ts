@@ -10,7 +10,7 @@ const anyScheme = /[^\s"&]+[ \t]+/y;
 const jsonWebToken = /(?<![\w-])eyJ[\w-]{10,}\.[\w-]+(?:\.[\w-]*)*/g;
 
 /**
- * Redacts a text that is not entirely JSON: values after the names that `named` finds (in `name=value`, `name: 'value'`,
+ * Redacts a string that is not entirely JSON: values after the names that `named` finds (in `name=value`, `name: 'value'`,
  * header lines and fragments of JSON), URL credentials, bearer tokens and JWTs.
  */
 export function redactText(text: string, named: RegExp): string {
@@ -60,7 +60,7 @@ function endOfQuoted(text: string, at: number, quotes: string): number {
 }
 
 function endOfMember(text: string, at: number, plural: boolean): number {
-  // In truncated JSON, or JSON inside other text, closing brackets are not reliable, so redact the rest.
+  // In truncated JSON, or JSON inside other text, closing brackets are not reliable, so redact the remaining string.
   return text[at] === "{" || text[at] === "[" ? text.length : valueEnd(text, at, plural);
 }
 

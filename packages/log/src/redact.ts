@@ -11,7 +11,7 @@ import { secretNames } from "./secret-names.ts";
 export function createRedactor(more: readonly string[]) {
   const names = secretNames(more);
 
-  /** Redacts a text that contains a hint of a secret. */
+  /** Redacts a string that contains a hint of a secret. */
   function suspicious(plain: string): string {
     return isJson(plain) ? json(plain, 0) : redactText(plain, names.named);
   }
@@ -89,7 +89,7 @@ export function createRedactor(more: readonly string[]) {
       const hint = names.nextHint(line, 0);
       return hint === -1 ? line : json(line, hint);
     },
-    /** Redacts a text, JSON or not. */
+    /** Redacts a string, JSON or not. */
     text: (text: string) => (names.nextHint(text, 0) === -1 ? text : suspicious(text)),
   };
 }

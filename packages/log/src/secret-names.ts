@@ -28,7 +28,7 @@ export function secretNames(more: readonly string[]) {
     /** Returns whether a header with this name has a secret value. */
     isHeader: (name: string) => header.test(name) && secret.test(name),
     /**
-     * Matches a secret name and its separator in a text. Group 1 contains the backslashes before the closing quote of a
+     * Matches a secret name and its separator in a string. Group 1 contains the backslashes before the closing quote of a
      * JSON name, group 2 the separator after a name in plain text.
      */
     named: new RegExp(`(?:${names})(?:(\\\\*)"\\s*:\\s*|['\`]? *([:=]) *)`, "gi"),

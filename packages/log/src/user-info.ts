@@ -7,7 +7,7 @@ function endsUrl(code: number): boolean {
   return code <= 0x20 || code === 0x22 || code === 0x3c || code === 0x3e || code === 0x60;
 }
 
-/** Replaces the `user:password@` of every URL in a text, in one pass. */
+/** Replaces the `user:password@` of every URL in a string, in one pass. */
 export function withoutUserInfo(text: string, censor: string): string {
   let clean = "";
   let copied = 0;

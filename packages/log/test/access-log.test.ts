@@ -28,7 +28,7 @@ const identify: Middleware = (req, _res, next) => {
 };
 
 /**
- * Returns the same service on a bare HTTP server and both Express majors. A path with `missing` answers 404, others
+ * Returns the same service on a bare HTTP server and both Express majors. A path with `missing` returns 404, others
  * 200.
  */
 function services(...middleware: Middleware[]): [string, RequestListener][] {

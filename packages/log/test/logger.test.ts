@@ -69,7 +69,7 @@ describe("createLogger()", () => {
     ]);
   });
 
-  it("COR-12 adds the trace_id of an active OpenTelemetry span, also without a context", async () => {
+  it("COR-12 adds the trace_id of an active OpenTelemetry span, even without a context", async () => {
     const out = lines();
     const logger = createLogger({ ...base, destination: out });
     await withActiveSpan(`00-${"ab".repeat(16)}-00f067aa0ba902b7-01`, () => {

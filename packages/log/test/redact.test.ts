@@ -193,7 +193,7 @@ describe("redaction", () => {
     expect(two).not.to.contain(canary);
   });
 
-  it("redacts bearer tokens and JSON web tokens in any text (LOG-1)", () => {
+  it("redacts bearer tokens and JSON web tokens in any string (LOG-1)", () => {
     const jwt = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbm4ifQ.c2lnbmF0dXJl";
     expect(written({}, `sent Bearer ${canary} to it`))
       .to.contain(" to it")
@@ -257,7 +257,7 @@ describe("redaction", () => {
     );
   }).timeout(60_000);
 
-  it("writes a JSON object for any text around a secret (LOG-1)", () => {
+  it("writes a JSON object for any string around a secret (LOG-1)", () => {
     const piece = fc.oneof(
       fc.constantFrom(
         "token",

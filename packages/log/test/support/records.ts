@@ -10,7 +10,7 @@ export interface Logged {
 export const canary = "canary-5ecr3t";
 const censored = "[redacted]";
 
-/** JSON in a text; compared by its parsed value, because escapes may be written in two ways. */
+/** JSON in a string; compared by its parsed value, because escapes may be written in two ways. */
 export class JsonText {
   readonly value: unknown;
   constructor(value: unknown) {
@@ -40,7 +40,7 @@ const secretNames = [
 const pluralNames = ["tokens", "credentials", "api_keys"];
 const headers = "authorization Authorization cookie Cookie set-cookie x-api-key X-Csrf-Token".split(" ");
 
-// These texts contain no colon, equals sign or digit, so they do not form a secret in any order.
+// These strings contain no colon, equals sign or digit, so they do not form a secret in any order.
 // prettier-ignore
 const pieces = [
   "authorization", "cookie", "set-cookie", "x-api-key", "password", "token", "bearer", "basic", "auth", "key", "x-",
