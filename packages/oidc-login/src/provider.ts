@@ -12,7 +12,7 @@ export interface Provider extends Omit<ResolvedProviderOptions, keyof BuiltIn | 
 
 const SUBJECT = providerOptions.subject;
 /**
- * Parameters that the application may not set: those that this package writes; `response_mode`, because a form post
+ * Parameters that the application must not set: those that this package writes; `response_mode`, because a form post
  * would not include the login cookie; and `request` and `request_uri`, which replace all others (RFC 9101).
  */
 const RESERVED: ReadonlySet<string> = new Set([

@@ -56,7 +56,7 @@ describe("the login cookie", () => {
     ["prod", true],
     [undefined, true],
   ] as const) {
-    it(`is ${secure ? "" : "not "}Secure with env ${env ?? "left out"} (OIDC-4, OIDC-5)`, async () => {
+    it(`is ${secure ? "" : "not "}Secure with env ${env ?? "omitted"} (OIDC-4, OIDC-5)`, async () => {
       const google = {
         clientId: "c",
         clientSecret: "s",

@@ -53,7 +53,7 @@ describe("the built-in providers", () => {
     });
   });
 
-  it("accept both spellings of Google's issuer, and no other issuer (OIDC-16)", async () => {
+  it("accept both forms of Google's issuer, and no other issuer (OIDC-16)", async () => {
     await using service = await serve({ providers: { google: places() } });
     const statuses = [];
     for (const iss of [

@@ -23,7 +23,7 @@ describe("signing in at a real OpenID provider", () => {
         await provider[Symbol.asyncDispose]();
       });
 
-      it("passes the person who signed in to the handler (OIDC-1, OIDC-2, OIDC-9, OIDC-10, OIDC-13, OIDC-19, OIDC-20)", async () => {
+      it("calls the handler with the identity of the person (OIDC-1, OIDC-2, OIDC-9, OIDC-10, OIDC-13, OIDC-19, OIDC-20)", async () => {
         const ours = browser();
         const { location } = await start(ours, `${url}?return_to=/orders?page=2`);
         expect(location.origin + location.pathname).to.equal(provider.options.authorizationEndpoint);
