@@ -40,7 +40,7 @@ export interface RouteDescription<S extends RequestSchemas = RequestSchemas> {
   readonly requestBodies?: Readonly<Record<string, Schema>> | undefined;
   /** By status. A text is the description of a response without a body, or of a problem. */
   readonly responses?: Readonly<Record<number, ResponseDescription | string>> | undefined;
-  /** Bodies of 4xx and 5xx beside problem documents, by content type, such as error pages for browsers. Default: none. */
+  /** Bodies of 4xx and 5xx in addition to problem documents, by content type, such as error pages for browsers. Default: none. */
   readonly errorBodies?: Readonly<Record<string, Schema>> | undefined;
   /** Middleware that runs before the validation, such as guards. */
   readonly before?: Middleware | readonly Middleware[] | undefined;

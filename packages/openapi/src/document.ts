@@ -40,7 +40,7 @@ export interface DocumentOptions {
   readonly tokenCookie?: string | undefined;
   /** The statuses of problems that every route can answer with, such as 401. Default: none. */
   readonly problems?: readonly number[] | undefined;
-  /** Routes that have no template, for `x-unlisted`. Default: none. */
+  /** Routes without a template, for `x-unlisted`. Default: none. */
   readonly unlisted?: readonly string[] | undefined;
 }
 
@@ -99,7 +99,7 @@ export function documentOf(routes: readonly DocumentedRoute[], options: Document
     return { required: true, content };
   }
 
-  /** Returns the content of bodies by content type; undefined if there are none. */
+  /** Returns the content of bodies by content type; undefined without bodies. */
   function contentOf(
     bodies: Readonly<Record<string, Schema>>,
     direction: Direction,

@@ -18,7 +18,7 @@ const object: k.Kind<Readonly<Record<string, unknown>>> = {
 };
 
 const texts: k.Kind<Readonly<Record<string, string>>> = {
-  expects: "an object of texts",
+  expects: "an object of strings",
   accepts: (value): value is Readonly<Record<string, string>> =>
     object.accepts(value) && Object.values(value).every((each) => typeof each === "string"),
 };

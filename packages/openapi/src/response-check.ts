@@ -65,7 +65,7 @@ export function checkResponse(
   if (json === undefined) return;
   response.json = (...args) => {
     response.json = json;
-    // Express 4 also accepts a status beside the body.
+    // Express 4 also accepts a status as second argument.
     if (args.length === 1) checkBody(args[0], res.statusCode, description, checker);
     return json.apply(res, args);
   };
@@ -74,7 +74,7 @@ export function checkResponse(
 /** The statuses that Express, guards, parsers and limits answer with, wherever they are. */
 const IMPLIED: ReadonlySet<number> = new Set([304, 400, 401, 403, 413, 415, 422, 429]);
 
-/** Returns whether a handler may answer with a status. Express answers 304 itself, and any handler can fail. */
+/** Returns whether a handler may respond with a status. Express sends 304 itself, and any handler can fail. */
 function isDescribed({ responses }: RouteDescription, status: number): boolean {
   return responses === undefined || IMPLIED.has(status) || status >= 500 || Object.hasOwn(responses, status);
 }

@@ -42,7 +42,7 @@ export interface DescribedSchema<Output = unknown> {
   readonly validator?: StandardSchema<Output> | undefined;
 }
 
-/** What describes a value: a Standard Schema, or a JSON Schema beside a validator. */
+/** What describes a value: a Standard Schema, or a JSON Schema with a validator. */
 export type Schema<Output = unknown> = StandardSchema<Output> | DescribedSchema<Output>;
 
 /** The type of the values that a schema accepts. */
@@ -79,7 +79,7 @@ export function jsonSchemaOf(schema: Schema, direction: Direction): JsonSchema {
   }
 }
 
-/** Returns the members of an object's JSON Schema, also if the schema only refers to one of its definitions. */
+/** Returns the members of an object's JSON Schema, even if the schema only refers to one of its definitions. */
 export function propertiesOf(schema: JsonSchema): Readonly<Record<string, JsonSchema>> {
   const { $ref, $defs, properties } = schema;
   if (typeof $ref === "string" && $ref.startsWith("#/$defs/")) {

@@ -40,7 +40,7 @@ const readiness = objectOf({
   },
 });
 
-/** The routes of every service, beside those of its plugins. */
+/** The routes of every service, in addition to those of its plugins. */
 const own: Readonly<Record<string, Described>> = {
   "/health": {
     summary: "Whether the process is alive",

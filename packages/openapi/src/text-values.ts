@@ -1,9 +1,9 @@
 import { type JsonSchema, jsonSchemaOf, propertiesOf, type Schema } from "./schema.ts";
 
-/** Values of a query or of headers, by name: a text, or the list of texts of a repeated name. */
+/** Values of a query or of headers, by name: a string, or the list of strings of a repeated name. */
 export type TextValues = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** Converts the texts of a path, a query or headers into the values that a schema expects. */
+/** Converts the strings of a path, a query or headers into the values that a schema expects. */
 export type TextReader = (values: TextValues) => Record<string, unknown>;
 
 type Convert = (value: string | readonly string[]) => unknown;
@@ -12,8 +12,8 @@ const keepText: Convert = (value) => value;
 
 /**
  * Returns the reader for a schema: `"12"` becomes 12 where the schema has a number, `"true"` becomes true, a single value
- * becomes a list where it has a list. Texts that do not fit stay as they are, and the schema refuses them. Names without a
- * type keep their texts.
+ * becomes a list where it has a list. Strings that cannot be converted stay unchanged, and the schema rejects them. Names
+ * without a type keep their strings.
  */
 export function textReader(schema: Schema): TextReader {
   const convert = new Map(
@@ -53,7 +53,7 @@ const WHOLE = /^-?(?:0|[1-9]\d{0,15})$/;
 // As in JSON, because "0x10", "1e999" and "" are numbers only for JavaScript.
 const NUMBER = /^-?(?:0|[1-9]\d{0,30})(?:\.\d{1,30})?(?:[eE][+-]?\d{1,2})?$/;
 
-/** Returns the types of a schema. Constants that are texts have none, because they stay texts anyway. */
+/** Returns the types of a schema. Constants that are strings have none, because they stay strings anyway. */
 function typesOf(schema: JsonSchema): ReadonlySet<unknown> {
   const { type, anyOf, oneOf, enum: values, const: constant } = schema;
   const constants = [constant, ...(Array.isArray(values) ? (values as unknown[]) : [])].filter(

@@ -49,10 +49,10 @@ const PLACES = [
 const SCHEMA_MS = 1000;
 
 /**
- * Validates the parts of a request: the path, the query and headers from their texts, the body as it is. Returns the
+ * Validates the parts of a request: the path, the query and headers from their strings, the body as it is. Returns the
  * values, or the first 50 issues in the form of ERR-16. Returns a promise only if a schema does.
  *
- * @throws whatever a schema throws; DeadlineError (rejects) if a schema takes longer than a second
+ * @throws the error that a schema throws; DeadlineError (rejects) if a schema takes longer than a second
  */
 export function validate<const S extends RequestSchemas>(
   schemas: S,

@@ -169,7 +169,7 @@ describe("openapi()", () => {
         expect((await ask(`${server.url}/sub/docs/docs.js`)).status).to.equal(200);
       });
 
-      it("lists a route of one method with its description beside middleware for all methods", () => {
+      it("lists a route of one method with its description, even if middleware for all methods has the same path", () => {
         const app = express();
         app.all("/x", (_req, _res, next) => next());
         app.get("/x", describes({ summary: "Shows" }), (_req, res) => void res.json({}));
@@ -337,7 +337,7 @@ describe("openapi()", () => {
     expect(document.components["securitySchemes"]).to.have.keys("bearerAuth", "cookieAuth");
   });
 
-  it("describes a route whose handlers stay as they are", async () => {
+  it("describes() documents a route without changing its handlers", async () => {
     for (const [major, express] of majors) {
       await using server = await serve(express, (app) => {
         app.use(openapi());
@@ -381,7 +381,7 @@ describe("openapi()", () => {
     expect(JSON.stringify(schemas["postDBody"])).to.contain('"$ref":"#/components/schemas/postDBody"');
   });
 
-  it("shows the JSON Schema that a library writes, one that is given, and {} if there is none or for a part without one", () => {
+  it("shows the JSON Schema that a library writes, one that is given, and {} without one or for a part without one", () => {
     const body = { type: "object", properties: { n: { type: "number" } } } as const;
     const schemas: readonly [Schema, object][] = [
       [type({ n: "number" }), { ...body, required: ["n"] }],
@@ -423,7 +423,7 @@ describe("openapi()", () => {
     expect(() => describeApp({}, { info })).to.throw(TypeError, "must be an Express application or router");
   });
 
-  it("passes a request on as an error outside Express", (done) => {
+  it("calls next() with a TypeError on a server without Express", (done) => {
     const served = openapi();
     const [document] = served.handlers;
     document?.handler({ url: "/openapi.json", headers: {} } as never, {} as never, (error) => {

@@ -49,7 +49,7 @@ describe("the page in Chromium", function () {
     return page;
   }
 
-  it("DOC-3 sends a request with the token and shows the answer; axe-core finds no fault", async () => {
+  it("DOC-3 sends a request with the token and shows the response; axe-core finds no fault", async () => {
     await using server = await servePage(expenses, (_req, res) => {
       res.writeHead(201, { "Content-Type": "application/json", Location: "/expenses/7" });
       res.end('{"id":12345678901234567890,"note":"<b>a, \\"b\\"</b>","tags":[],"split":[{"x":null}]}');
@@ -167,7 +167,7 @@ describe("the page in Chromium", function () {
     await complaint(new RegExp(`${other.url}/x|Failed to load`));
   });
 
-  it("DOC-3 shows an answer while it arrives, and ends the request when asked to", async () => {
+  it("DOC-3 shows a response while it arrives, and ends the request when asked to", async () => {
     let ended = false;
     await using server = await servePage({ paths: { "/events": { get: {} } } }, (_req, res) => {
       res.writeHead(200, { "Content-Type": "text/event-stream" });
@@ -263,7 +263,7 @@ describe("the page in Chromium", function () {
     return stops.filter(({ outline }) => outline !== "solid").map(({ html }) => html);
   }
 
-  /** Returns the document with an operation whose texts have no place to break. */
+  /** Returns the document with an operation whose strings have no place to break. */
   function withLongTexts(): OpenApiDocument {
     const long = "long".repeat(100);
     const operation = {

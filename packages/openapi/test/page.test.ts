@@ -244,7 +244,7 @@ describe("the page of the document", () => {
     }
   });
 
-  describe("with hostile texts", () => {
+  describe("with hostile strings", () => {
     const hostile = `</pre></script><script>alert(1)</script>"'<img src=x onerror=alert(1)>&lt;\u2028\u2029\0\u001b\ud800`;
 
     it("DOC-3 escapes every text of the document", () => {
@@ -428,7 +428,7 @@ describe("the page of the document", () => {
       const html = pageOfOperation({ requestBody: { content: { "application/json": { schema } } } }, "/x", {
         schemas,
       });
-      expect(html).to.contain("… the document has the rest");
+      expect(html).to.contain("… see the document for more");
       expect(html.length).to.be.below(40_000);
     });
   });

@@ -55,7 +55,7 @@ describe("route()", () => {
         });
       });
 
-      it("ERR-15 answers 422 with the faults of all parts, before the handler runs", async () => {
+      it("ERR-15 returns 422 with the faults of all parts, before the handler runs", async () => {
         let calls = 0;
         const described = route(
           {
@@ -187,7 +187,7 @@ describe("route()", () => {
         }
       });
 
-      it("goes on after next(null), and leaves the router after next('router')", async () => {
+      it("continues after next(null), and leaves the router after next('router')", async () => {
         const proceed = ((_req: unknown, _res: unknown, next: (error: unknown) => void) =>
           next(null)) as Middleware;
         const leave: Middleware = (_req, _res, next) => next("router");
@@ -219,7 +219,7 @@ describe("route()", () => {
         expect(body).to.deep.equal(["/items/:other", { other: "1" }]);
       });
 
-      it("answers 500 when a schema throws, rejects or takes longer than a second", async () => {
+      it("returns 500 when a schema throws, rejects or takes longer than a second", async () => {
         const failing = (validate: () => never | Promise<never>) => ({
           "~standard": { version: 1 as const, vendor: "test", validate },
         });
@@ -244,7 +244,7 @@ describe("route()", () => {
         expect(statuses).to.deep.equal([500, 500, 500]);
       });
 
-      it("accepts schemas of valibot and arktype, and a JSON Schema beside a validator", async () => {
+      it("accepts schemas of valibot and arktype, and a JSON Schema with a validator", async () => {
         const schemas = {
           valibot: v.object({ n: v.number() }),
           arktype: type({ n: "number" }),

@@ -5,7 +5,7 @@ import * as v from "valibot";
 import { z } from "zod";
 
 describe("validate()", () => {
-  it("reads texts as numbers, booleans and lists where the schema has them", async () => {
+  it("converts strings to numbers, booleans and lists where the schema has them", async () => {
     const query = z.object({
       whole: z.int(),
       decimal: z.number(),
@@ -36,7 +36,7 @@ describe("validate()", () => {
     });
   });
 
-  it("leaves texts that are no number in JSON to the schema, which refuses them", async () => {
+  it("passes strings that are not JSON numbers to the schema unchanged", async () => {
     const query = z.object({ n: z.number() });
     for (const n of ["", " 1", "0x10", "1e999", "Infinity", "01", "1,5", "١"]) {
       const { issues } = await validate({ query }, { query: { n } });
@@ -97,7 +97,7 @@ describe("validate()", () => {
     expect(issues[0]?.msg).to.equal("is invalid");
   });
 
-  it("ERR-16 ERR-17 reads places of ArkType, cuts messages, and hides objects in messages that repeat values", async () => {
+  it("ERR-16 ERR-17 reads the paths of ArkType issues, truncates messages, and hides objects in messages that repeat values", async () => {
     const root = await validate({ body: type("string") }, { body: 5 });
     expect(root.issues?.[0]?.loc).to.deep.equal(["body"]);
     const narrowed = type({ user: "string" }).narrow((_value, context) => context.mustBe("someone else"));
@@ -120,7 +120,7 @@ describe("validate()", () => {
     await new Promise((resolve) => setImmediate(resolve));
   });
 
-  it("reports a body that is missing, and nested places", async () => {
+  it("reports a body that is missing, and nested paths", async () => {
     const schema = z.object({ items: z.array(z.object({ price: z.number() })) });
     expect((await validate({ body: schema }, {})).issues?.[0]).to.deep.include({
       type: "missing",

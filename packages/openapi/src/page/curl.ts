@@ -4,7 +4,7 @@ import { type Fields, jsonOf } from "./document-shape.ts";
 export interface SampleRequest {
   readonly method: string;
   readonly path: string;
-  /** The required parameters, with their values as texts. */
+  /** The required parameters, with their values as strings. */
   readonly values: readonly {
     readonly name: string;
     readonly place: string;
@@ -31,7 +31,7 @@ export function curlOf({ method, path, values, body, bearer, cookie }: SampleReq
   for (const { name, place, texts } of values) {
     if (place === "header") parts.push(`-H ${quoted(`${name}: ${texts.join(",")}`)}`);
   }
-  // `--data` would read a file for a text that starts with `@`.
+  // `--data` would read a file for a string that starts with `@`.
   if (body !== undefined)
     parts.push(`-H ${quoted(`Content-Type: ${body.type}`)}`, `--data-raw ${quoted(body.text)}`);
   return parts.join(" ");
@@ -58,7 +58,7 @@ function quoted(text: string): string {
   return `'${text.replace(/[\p{Cc}\u2028\u2029]+/gu, " ").replaceAll("'", "'\\''")}'`;
 }
 
-/** Returns an example as the texts of a parameter: one for each element of a list. */
+/** Returns an example as the strings of a parameter: one for each element of a list. */
 export function textsOf(example: unknown): readonly string[] {
   if (!Array.isArray(example)) return [textOfValue(example)];
   return (example as readonly unknown[]).map(textOfValue);

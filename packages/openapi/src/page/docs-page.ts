@@ -4,7 +4,7 @@ import { docsLink, operationLine, operationView } from "./operation-view.ts";
 import { basePath, type Group, groupsOf, serverAddress } from "./operations.ts";
 
 export interface DocsPageOptions {
-  /** An OpenAPI 3.1 document. Whatever is missing or malformed in it is left out of the page. */
+  /** An OpenAPI 3.1 document. Missing and malformed members are omitted from the page. */
   readonly document: OpenApiDocument;
   /** Path of the document, for example `/openapi.json`. */
   readonly documentPath: string;
@@ -79,7 +79,7 @@ function unlisted(document: OpenApiDocument): Html | undefined {
   if (routes.length === 0) return undefined;
   return markup`<section>
 <h2>Routes without a path</h2>
-<p>The paths of these routes are patterns that OpenAPI has no text for.</p>
+<p>The paths of these routes are patterns that OpenAPI cannot express.</p>
 <ul>${routes.map((each) => markup`<li><code>${textOf(typeof each === "string" ? each : jsonOf(each), LONGEST_TITLE)}</code></li>`)}</ul>
 </section>
 `;

@@ -33,12 +33,12 @@ export function numberOf(value: unknown): number | undefined {
   return typeof value === "number" && Number.isFinite(value) ? value : undefined;
 }
 
-/** Shortens a text to `longest` characters and an ellipsis. */
+/** Shortens a string to `longest` characters and an ellipsis. */
 export function cut(text: string, longest: number): string {
   return text.length <= longest ? text : `${text.slice(0, longest).toWellFormed()}…`;
 }
 
-/** Returns a value as JSON, or `""` for a value that JSON has no text for, such as a cyclic object. */
+/** Returns a value as JSON, or `""` for a value that JSON cannot represent, such as a cyclic object. */
 export function jsonOf(value: unknown, indent = 0): string {
   try {
     return (JSON.stringify(value, undefined, indent) as string | undefined) ?? "";
@@ -68,7 +68,7 @@ export function createResolver(document: OpenApiDocument): Resolve {
       const { $ref: reference, ...siblings } = fields;
       const steps = stepsOf(textOf(reference, Infinity));
       name ??= steps.at(-1);
-      // OpenAPI 3.1 allows a description beside a reference, which replaces that of the target.
+      // OpenAPI 3.1 allows a description next to a reference, which replaces that of the target.
       fields = { ...targetOf(document, steps), ...siblings };
     }
     return { fields: NONE, name };

@@ -20,7 +20,7 @@ export function schemaList(schema: unknown, resolve: Resolve): Html | undefined 
     for (const { label, schema: each, required } of partsOf(part, resolve)) {
       lines += 1;
       if (lines > MAX_LINES) {
-        if (lines === MAX_LINES + 1) items.push(markup`<li>… the document has the rest</li>`);
+        if (lines === MAX_LINES + 1) items.push(markup`<li>… see the document for more</li>`);
         break;
       }
       const description = textOf(resolve(each).fields["description"], LONGEST_DESCRIPTION);

@@ -84,7 +84,7 @@ function tryIt(operation) {
     controller = new AbortController();
     cancel.hidden = false;
     headers.hidden = answer.hidden = true;
-    status.textContent = "Waiting for the answer";
+    status.textContent = "Waiting for the response";
     try {
       const request = requestOf(operation, fields, sample && { type: type.value, text: body.value });
       await show(request, controller, { status, headers, answer });
