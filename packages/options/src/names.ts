@@ -19,7 +19,7 @@ export function withNames<T extends object>(options: T, names: Names): T {
   return { ...options, [NAMES]: names };
 }
 
-/** Returns some of the options, for a factory that rejects the rest; the same names are attached to the result. */
+/** Returns some of the options, for a factory that rejects the others; the same names are attached to the result. */
 export function takeOptions<T extends object, const N extends keyof T>(
   options: T,
   ...names: readonly N[]
