@@ -11,7 +11,7 @@ export interface ServiceFacts {
   readonly profile: "full" | "reduced";
   /** The role of this process: serve the application's requests, run background work, or both. */
   readonly role: "server" | "worker" | "both";
-  /** The origins under which it listens on the loopback interface; empty if the port is chosen at the start. */
+  /** The origins under which it listens on the loopback interface; empty if the port is chosen at startup. */
   readonly origins: readonly string[];
   /** Whether trusted proxies set `X-Forwarded-*`. */
   readonly behindProxies: boolean;

@@ -1,7 +1,7 @@
 import type { SpanHook } from "@svc/context";
 import type { PluginContext } from "./plugin.ts";
 
-/** The part `telemetry`, as plugins that make spans use it. */
+/** The part `telemetry`, as plugins that create spans use it. */
 interface SpanPart {
   readonly exporting: boolean;
   readonly span: SpanHook;

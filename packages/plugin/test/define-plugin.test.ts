@@ -24,7 +24,7 @@ describe("definePlugin", () => {
     });
     const parts: PartsOf<typeof audit> = { audit: "x" };
     expect(parts).to.have.property("audit");
-    // @ts-expect-error -- the part is a text
+    // @ts-expect-error -- the part is a string
     const wrong: PartsOf<typeof audit> = { audit: 5 };
     expect(wrong).to.have.property("audit");
   });

@@ -209,7 +209,7 @@ describe("mergeParts", () => {
     expect(order).to.deep.equal(["one", "two", "next", "stopped"]);
   });
 
-  it("waits for a slow stop even if another stop throws at once", async () => {
+  it("waits for a slow stop even if another stop hook throws immediately", async () => {
     let isStopped = false;
     const fails = () => Promise.reject(new Error("cannot stop"));
     const slow = async (): Promise<void> => {
