@@ -19,7 +19,7 @@ const NOT_FOUND = { status: 404, detail: "Not Found" } as const;
 
 /**
  * Responds to requests that no route has handled: with 404, or with 405 and `Allow` if the path exists for another method
- * (ERR-9 to ERR-11). Leaves an OPTIONS request for an existing path to Express, and answers it with `Allow` where Express
+ * (ERR-9 to ERR-11). Leaves an OPTIONS request for an existing path to Express, and responds with `Allow` where Express
  * does not, as for routes of `@svc/openapi`. Mount it after all routes and before `problemHandler()`; on a bare server it
  * responds to every request with 404.
  */

@@ -52,7 +52,7 @@ export function problemHandler(options?: ProblemHandlerOptions): ErrorMiddleware
   };
 }
 
-/** Returns the error of a response as thrown; undefined if there is none. */
+/** Returns the error of a response as thrown; undefined if no error caused it. */
 export function responseError(res: ServerResponse): unknown {
   return (res as WithError)[RESPONSE_ERROR];
 }

@@ -1,7 +1,7 @@
 /** The methods of a path. */
 export interface AllowedMethods {
   readonly methods: ReadonlySet<string>;
-  /** Whether Express answers OPTIONS for the path: false if a route is in a function that is no router of Express. */
+  /** Whether Express responds to OPTIONS for the path: false if a route is in a function that is not a router of Express. */
   readonly hasOptions: boolean;
 }
 
