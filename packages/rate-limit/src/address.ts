@@ -24,7 +24,7 @@ function withoutPort(text: string): string {
   return /^\[([^\]]*)\](?::\d+)?$/.exec(text)?.[1] ?? /^(\d+\.\d+\.\d+\.\d+):\d+$/.exec(text)?.[1] ?? text;
 }
 
-/** Returns the network of an address; undefined for other texts. */
+/** Returns the network of an address; undefined for a string that is not an address. */
 export function networkOf(address: string): string | undefined {
   const version = isIP(address);
   if (version === 4) return address;

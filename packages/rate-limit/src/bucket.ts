@@ -1,4 +1,4 @@
-/** The numbers of a token bucket. It is full at first, and gains `limit` tokens per window up to `burst`. */
+/** Limit, window and burst of a token bucket. It is full at first, and gains `limit` tokens per window up to `burst`. */
 export interface Bucket {
   readonly limit: number;
   readonly windowSeconds: number;
@@ -13,7 +13,7 @@ export interface Taken {
   readonly microTokens: number;
 }
 
-/** Counts requests. A store that answers at once returns a value, any other store a promise. */
+/** Counts requests. A store that knows the result immediately returns a value, any other store a promise. */
 export interface RateLimitStore {
   /**
    * Takes `cost` tokens from the bucket of a key, in one atomic step, or none if the bucket has fewer.

@@ -35,7 +35,7 @@ const WARN_EVERY_MS = 10_000;
 const STALL_MS = 50;
 const NOT_ENFORCED = "rate limits are not enforced: the store does not answer";
 const REJECTED = "requests are rejected: the store of the rate limits does not answer";
-// The probe writes, because a Redis that is full or read-only still answers reads.
+// The probe writes, because a Redis that is full or read-only still replies to reads.
 const PROBE: Bucket = { limit: 1_000_000, windowSeconds: 1, burst: 1_000_000 };
 
 /**

@@ -67,7 +67,7 @@ export function limitsAhead<L>(
     if (limit !== undefined && matched !== "") withPath.add(limit);
     const before = found.length;
     if (nesting < MAX_NESTING && collect(inner, path.slice(matched.length) || "/", nesting + 1)) return true;
-    // In a router that has no route for the request, only a limit at a path replaces the service's limit.
+    // In a router without a route for the request, only a limit at a path replaces the service's limit.
     found.push(...found.splice(before).filter((each) => withPath.has(each)));
     return false;
   }

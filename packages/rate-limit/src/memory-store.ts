@@ -35,7 +35,7 @@ const REMOVED_PER_STEP = 2;
 
 /**
  * Returns a store in the memory of this process. A bucket needs about 250 bytes; one that is full needs none. Each step costs
- * at most a few dozen comparisons, however many buckets there are.
+ * at most a few dozen comparisons for any number of buckets.
  *
  * @throws ConfigurationError for invalid options
  */

@@ -56,7 +56,7 @@ export const rateLimitOptions = defineOptions("rateLimit()", {
   limit: { key: "limit", kind: k.withDefault(requests, 100) },
   /** Length of the window in whole seconds, at most a day. Default: 60. */
   windowSeconds: { key: "window", kind: k.withDefault(k.integer({ min: 1, max: 86_400 }), 60) },
-  /** Tokens in a full bucket, which is the number of requests that may arrive at once. Default: `limit`. */
+  /** Tokens in a full bucket, which is the number of requests that may arrive in one burst. Default: `limit`. */
   burst: { key: "burst", kind: k.optional(requests) },
   /**
    * Tokens that a request takes: a number, or a function of the request that returns a whole number. A request for 0 tokens
@@ -65,7 +65,7 @@ export const rateLimitOptions = defineOptions("rateLimit()", {
   cost: {
     kind: k.withDefault(k.either(requests, k.func<CostFunction>()), 1),
   },
-  /** Name of the limit. Limits of one scope share their buckets, and must have the same numbers. Default: `default`. */
+  /** Name of the limit. Limits of one scope share their buckets, and have the same limit, window and burst. Default: `default`. */
   scope: {
     kind: k.withDefault(
       k.string({ pattern: /^[\w.-]{1,64}$/, expects: "1 to 64 letters, digits or _ . -" }),

@@ -26,7 +26,7 @@ export interface RateLimit extends Middleware {
   /**
    * Returns a limit for single routes, which replaces this one where it stands. It has the store of this limit.
    *
-   * @throws ConfigurationError for invalid options, and for a scope that has other numbers already
+   * @throws ConfigurationError for invalid options, and for a scope that has a different limit, window or burst already
    */
   readonly route: (options?: RouteLimitOptions) => Middleware;
   /** Returns the check `rate_limit`, which is never critical. It takes a token from a bucket of its own. */
@@ -56,7 +56,8 @@ interface ChargedRequest extends IncomingMessage {
 /**
  * Limits requests with a token bucket per caller (RATE-1 to RATE-5). Passes a 429 problem to `next`.
  *
- * @throws ConfigurationError for invalid options, and for a scope that has other numbers in the same store already
+ * @throws ConfigurationError for invalid options, and for a scope that has a different limit, window or burst in
+ *   the same store already
  */
 export function rateLimit(options?: RateLimitOptions): RateLimit {
   const resolved = rateLimitOptions.resolve(options);

@@ -17,10 +17,10 @@ export function keyRoot(service: string): string {
 const scopes = new WeakMap<object, Map<string, Scope>>();
 
 /**
- * Returns the scope with a name in a store, and creates it if there is none.
+ * Returns the scope with a name in a store, and creates it if it does not exist.
  *
  * @param service the first part of the keys
- * @returns the existing scope, whose bucket may have other numbers
+ * @returns the existing scope, whose bucket may have a different limit, window or burst
  */
 export function scopeIn(store: object, service: string, name: string, bucket: Bucket): Scope {
   let known = scopes.get(store);

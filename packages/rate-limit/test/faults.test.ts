@@ -57,7 +57,7 @@ describe("rateLimit() while its store fails", () => {
     expect(await result()).to.deep.equal({ healthy: true, detail: "rate limits are enforced" });
   });
 
-  it("RATE-5 answers 503 with Retry-After when failOpen is false", async () => {
+  it("RATE-5 returns 503 with Retry-After when failOpen is false", async () => {
     const store = failing();
     let limit: ReturnType<typeof rateLimit> | undefined;
     await using app = await limitedApp((each, logger) => {
@@ -103,7 +103,7 @@ describe("rateLimit() while its store fails", () => {
     }
   });
 
-  it("calls the next handler in the context of the request, also after the time limit", async () => {
+  it("calls the next handler in the context of the request, even after the time limit", async () => {
     const replies = [
       Promise.resolve({ isAdmitted: true, microTokens: 0 }),
       new Promise<never>(() => undefined),
@@ -196,7 +196,7 @@ describe("rateLimit() while Redis fails", function () {
     await until("the limit is enforced again", app.isEnforced);
   });
 
-  it("RATE-5 lets requests pass while Redis is away", async () => {
+  it("RATE-5 lets requests pass while Redis is stopped", async () => {
     await using app = await emptied("away", 15_000);
     await server.kill();
     await until("the connection is closed", () => redis.status !== "ready");

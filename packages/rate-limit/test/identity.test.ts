@@ -66,7 +66,7 @@ describe("the identity that rateLimit() counts for", () => {
     }
   });
 
-  it("is not a text that is no address", () => {
+  it("has no network for a string that is not an IP address", () => {
     for (const text of ["", "unknown", "1.2.3", "1.2.3.4:80", "[::1]", ":::", "a".repeat(8192)]) {
       expect(networkOf(text), text).to.equal(undefined);
     }
@@ -94,7 +94,7 @@ describe("the identity that rateLimit() counts for", () => {
     expect(new Set(keys)).to.have.length(keys.length);
   });
 
-  it("cannot be mistaken for one of another kind", () => {
+  it("differs between kinds even if the values are equal", () => {
     const req = { headers: {}, socket: { remoteAddress: "192.0.2.1" } } as unknown as IncomingMessage;
     expect(identityOf(req, undefined)).to.equal("ip:192.0.2.1");
     expect(identityOf(req, "ip:192.0.2.1")).to.equal("key:ip:192.0.2.1");

@@ -14,7 +14,7 @@ const limitHeaders = (headers: Headers): readonly (string | null)[] =>
 
 for (const [name, express] of Object.entries(expressMajors)) {
   describe(`rateLimit() in ${name}`, () => {
-    it("RATE-1 RATE-2 ERR-20 answers 429 with members and headers when the bucket is empty", async () => {
+    it("RATE-1 RATE-2 ERR-20 returns 429 with members and headers when the bucket is empty", async () => {
       let now = 0;
       const limit = rateLimit({ limit: 2, windowSeconds: 60, now: () => now });
       await using app = await limitedApp((each) => each.use(limit as never), express);
@@ -48,7 +48,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       expect([headers.get("retry-after"), body["retry_after"]]).to.deep.equal(["1", 1]);
     });
 
-    it("RATE-3 admits 100 requests per 60 s by default, all of them at once", async () => {
+    it("RATE-3 admits 100 requests per 60 s by default, all of them in one burst", async () => {
       let now = 0;
       const limit = rateLimit({ now: () => now });
       await using app = await limitedApp((each) => each.use(limit as never), express);
@@ -73,7 +73,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
 describe("rateLimit()", () => {
   const frozen = (): number => 0;
 
-  it("admits `burst` requests at once, and `limit` per window", async () => {
+  it("admits `burst` requests in one burst, and `limit` per window", async () => {
     const limit = rateLimit({ limit: 1, burst: 3, windowSeconds: 10, now: frozen });
     await using app = await limitedApp((each) => each.use(limit as never));
     expect(await statuses(app, 4)).to.deep.equal([200, 200, 200, 429]);
@@ -98,7 +98,7 @@ describe("rateLimit()", () => {
     expect(await statuses(app, 2)).to.deep.equal([200, 429]);
   });
 
-  it("answers 500 when cost() or key() returns a value of the wrong kind", async () => {
+  it("returns 500 when cost() or key() returns a value of the wrong kind", async () => {
     const wrong = [
       { cost: () => 1.5 },
       { cost: () => -1 },
@@ -139,7 +139,7 @@ describe("rateLimit()", () => {
     for (const path of limited) expect((await ask(app, path)).status, path).to.equal(429);
   });
 
-  it("charges a request once for each scope, however many limits stand in its way", async () => {
+  it("charges a request once for each scope, regardless of the number of limits that apply to it", async () => {
     const store = counting();
     const one = rateLimit({ store });
     const same = rateLimit({ store });
@@ -153,7 +153,7 @@ describe("rateLimit()", () => {
     expect(limitHeaders(headers).slice(0, 2)).to.deep.equal(["5", "4"]);
   });
 
-  it("charges limits with stores of their own separately", async () => {
+  it("charges limits with different stores separately", async () => {
     await using app = await limitedApp((each) => {
       each.use(rateLimit({ limit: 3, now: frozen }) as never, rateLimit({ limit: 1, now: frozen }) as never);
     });
@@ -190,7 +190,7 @@ describe("rateLimit()", () => {
     expect(guard).to.deep.equal({ kind: "rate-limit", values: ["7 per 30s"] });
   });
 
-  it("sets no header on an answer that has been sent meanwhile", async () => {
+  it("sets no headers on a response that was sent while the store was queried", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const store: RateLimitStore = {
       take: async () => {

@@ -65,7 +65,7 @@ describe("memoryStore()", () => {
     expect(store.take("key", bucket, 1)).to.deep.equal({ isAdmitted: false, microTokens: 0 });
   });
 
-  it("forgets the bucket that is full first when there are too many", () => {
+  it("removes the bucket that is full soonest when there are too many", () => {
     const store = memoryStore({ maxKeys: 1000, now: () => 0 });
     store.take("drained", bucket, 10);
     store.take("half", bucket, 5);

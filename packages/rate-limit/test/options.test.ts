@@ -33,7 +33,7 @@ describe("the options of rateLimit()", () => {
     );
   });
 
-  it("reject other values of the wrong kind, all at once", () => {
+  it("reject other values of the wrong kind in one error", () => {
     const names = faultsOf({
       windowSeconds: 0.5,
       burst: 0,

@@ -50,7 +50,7 @@ describe("the plugin `rate_limit`", () => {
     expect([rateLimitPlugin.name, rateLimitPlugin.uses]).to.deep.equal(["rate_limit", ["cache"]]);
   });
 
-  it("adds the limit in front of bodies, `rateLimit`, the check and its numbers to the service", async () => {
+  it("adds the middleware before body parsers, service.rateLimit, the check and the limits in /info", async () => {
     const { parts, logger } = await start({});
     expect(parts.admission).to.be.a("function");
     expect(parts.parts?.rateLimit).to.be.a("function");
@@ -130,7 +130,7 @@ describe("a service with the plugin `rate_limit`", function () {
   const table = '[plugins]\nenabled = ["limits"]\n[plugin.limits]\nlimit = 2\nwindow = 3600\n';
   const json = { method: "POST", body: "{broken", headers: { "Content-Type": "application/json" } };
 
-  it("RATE-1 RATE-2 RATE-3 refuses in front of the body, and never on its own paths", async () => {
+  it("RATE-1 RATE-2 RATE-3 rejects before the body is read, and never limits the service's own paths", async () => {
     await using service = await serviceWith(table, (app) => {
       app.post("/items", (req, res) => void res.json(req.body));
     });
@@ -155,7 +155,7 @@ describe("a service with the plugin `rate_limit`", function () {
     expect(JSON.stringify(body)).to.contain('"rate_limit"');
   });
 
-  it("replaces its limit on a route with one of its own", async () => {
+  it("applies a route's own limit instead of the service's limit", async () => {
     await using service = await serviceWith(table, (app, rateLimit) => {
       app.post("/login", rateLimit({ limit: 1, scope: "login" }), (_req, res) => void res.json({}));
       app.get("/items", (_req, res) => void res.json({}));
@@ -183,7 +183,7 @@ describe("a service with the plugin `rate_limit`", function () {
     expect((await ask(service as never, "/items")).headers.get("ratelimit-limit")).to.equal(null);
   });
 
-  it("refuses a route's limit whose scope has other numbers at the start, naming both", async () => {
+  it("rejects, at startup, a route whose limit differs from that of its scope, and names both", async () => {
     const started = serviceWith(table, (app, rateLimit) => {
       app.post("/login", rateLimit({ limit: 1 }) as never);
     });

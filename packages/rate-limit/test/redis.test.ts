@@ -129,7 +129,7 @@ describe("rateLimit() with Redis", () => {
     expect(await take(at + 86_400_000_000)).to.deep.equal({ isAdmitted: false, microTokens: 0 });
   });
 
-  it("applies new numbers to a bucket that exists", async () => {
+  it("applies a changed limit to an existing bucket", async () => {
     const at = 1_764_000_000_000_000;
     await takeAt(redis, "key", { ...bucket, burst: 1000 }, 1, at);
     expect(await takeAt(redis, "key", bucket, 1, at)).to.deep.equal({

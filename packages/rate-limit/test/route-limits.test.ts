@@ -60,7 +60,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       expect([await raw(), await raw()]).to.deep.equal([200, 429]);
     });
 
-    it("refuses in front of the body parser and of the route's guards", async () => {
+    it("rejects before the body parser and the route's guards", async () => {
       const limit = rateLimit({ limit: 50, now: frozen });
       const login = limit.route({ limit: 1, scope: "login" }) as unknown as RequestHandler;
       const seen: string[] = [];
@@ -150,7 +150,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
 }
 
 describe("a limit for single routes", () => {
-  it("has the numbers and the cost of the limit that it replaces, unless it has its own", async () => {
+  it("has the limit, window, burst and cost of the limit that it replaces, unless it sets its own", async () => {
     const store = recording();
     const limit = rateLimit({ limit: 50, burst: 80, windowSeconds: 30, store });
     const options = [
@@ -181,7 +181,7 @@ describe("a limit for single routes", () => {
     ]);
   });
 
-  it("is refused when its scope has other numbers already, naming both", () => {
+  it("is rejected when its scope has a different limit already, and the error names both", () => {
     const limit = rateLimit({ limit: 100 });
     limit.route({ scope: "login", limit: 5 });
     limit.route({ scope: "login", limit: 5, cost: 2 });
@@ -194,7 +194,7 @@ describe("a limit for single routes", () => {
     );
   });
 
-  it("is refused when another limit with the same store has the scope with other numbers", () => {
+  it("is rejected when the scope has a different limit in the same store", () => {
     const store = memoryStore();
     rateLimit({ store, limit: 5, scope: "login" });
     expect(() => rateLimit({ store, limit: 6, scope: "login" })).to.throw(ConfigurationError, "already");

@@ -9,7 +9,7 @@ import {
 } from "@svc/test-support";
 import type { Express } from "express";
 
-/** An application with a limit, and its answers. */
+/** An application with a limit, and its logger. */
 export interface LimitedApp extends Listening {
   readonly logger: CollectingLogger;
 }
@@ -22,7 +22,7 @@ export interface Answer {
 
 /**
  * Starts an application whose callers name themselves: `X-Subject` is the verified subject, `X-Tenant` the granted tenant. It
- * answers every path with its URL, unless `set` adds other routes.
+ * returns the URL for every path, unless `set` adds other routes.
  */
 export async function limitedApp(
   set: (app: Express, logger: CollectingLogger) => void,
@@ -43,7 +43,7 @@ export async function limitedApp(
   return Object.assign(await listen(app as never), { logger });
 }
 
-/** Sends a request, and returns its answer with the body of a JSON document. */
+/** Sends a request, and returns the response with the body of a JSON document. */
 export async function ask(app: Listening, path = "/", init: RequestInit = {}): Promise<Answer> {
   const response = await fetch(app.url + path, init);
   const text = await response.text();
