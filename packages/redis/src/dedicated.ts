@@ -9,7 +9,7 @@ export interface DedicatedConnection {
   readonly keyPrefix: string;
   /**
    * Sends a command. Waits for the first connection attempt after startup or a lost connection.
-   * @throws NotConnectedError at once, while there is no connection
+   * @throws NotConnectedError immediately, while there is no connection
    */
   send<T>(use: (client: Redis) => Promise<T>): Promise<T>;
   /** Resolves when the connection is established or closed, or when the signal aborts. */

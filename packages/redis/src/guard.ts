@@ -11,7 +11,7 @@ type OnError = (error: Error) => void;
 export interface Guard {
   /** @param onError receives every error before the caller does */
   run(send: Send, command: string, args: readonly CommandArgument[], onError?: OnError): Promise<unknown>;
-  /** Probes at once if the breaker is open. Called when the server probably responds again. */
+  /** Probes immediately if the breaker is open. Called when the server probably responds again. */
   probeNow(): void;
   /** Rejects new commands. Resolves when all commands in flight have settled, at the latest after one deadline. */
   stop(): Promise<void>;
@@ -30,8 +30,8 @@ const SHORTEST_WINDOW_MS = 100;
 
 /**
  * Creates a circuit breaker. The first timeout opens it, so that later commands do not wait for a deadline too. A
- * refused or lost connection does not count, because commands without a connection are rejected at once anyway. A reply
- * that the server is unusable (such as LOADING) arrives at once, so only `breakerFailures` consecutive replies of this
+ * refused or lost connection does not count, because commands without a connection are rejected immediately anyway. A reply
+ * that the server is unusable (such as LOADING) arrives immediately, so only `breakerFailures` consecutive replies of this
  * kind open the breaker.
  *
  * While the breaker is open, a probe is sent every `breakerCoolDownMs`; its success closes the breaker. No command

@@ -43,7 +43,7 @@ export interface ClusterSeed {
 /** A failed command. `unavailable`: Redis did not execute it. `error`: Redis rejected it as invalid. */
 export type RedisEvent = "unavailable" | "error";
 
-/** Log field and error classes of the package in whose name the connection logs and throws. */
+/** Log field and error classes of the package that owns the connection. */
 export interface RedisOwner {
   /** The log field that contains the connection's name. */
   readonly logField: string;

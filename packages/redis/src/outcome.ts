@@ -53,8 +53,8 @@ export function judgeFor({ UnavailableError, CommandError }: RedisOwner): (cause
     if (!(cause instanceof Error)) return unavailable("failed", "lost");
     if (cause.name === "ReplyError") return judgeReply(cause);
     if (cause.message === "Command timed out") return unavailable("failed", "timeout");
-    // One lost connection fails many commands at once. These failures do not count, because no command is sent before the
-    // connection is restored.
+    // One lost connection fails many commands at the same time. These failures do not count, because no command is sent
+    // before the connection is restored.
     if (/^Stream isn't writeable|slots cache|startup nodes/.test(cause.message)) {
       return unavailable("cancelled", "disconnected");
     }

@@ -8,7 +8,7 @@ import { type RedisEvent, type RedisOptions, redisOptions, type RedisOwner } fro
 import { createProbe } from "./readiness.ts";
 
 /**
- * Redis commands that take at most `commandTimeoutMs`, and that reject at once while Redis is unavailable (REV-7, REV-8).
+ * Redis commands that take at most `commandTimeoutMs`, and that reject immediately while Redis is unavailable (REV-7, REV-8).
  * Keys get the connection's prefix.
  *
  * Commands reject with `RedisUnavailableError` while Redis is unavailable, and with `RedisCommandError` if Redis

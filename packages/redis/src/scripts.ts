@@ -59,6 +59,6 @@ export function isAmbiguous(error: unknown): boolean {
   // Errors of @svc/redis and @svc/cache have a member `ambiguous`.
   const { ambiguous, reply } = error as { readonly ambiguous?: unknown; readonly reply?: unknown };
   if (typeof ambiguous === "boolean") return ambiguous;
-  // ioredis reports a command that it never sent with this text.
+  // ioredis reports a command that it never sent with this message.
   return typeof reply !== "string" && !error.message.startsWith("Stream isn't writeable");
 }

@@ -4,7 +4,7 @@ const TABLE = Uint16Array.from({ length: 256 }, (_, byte) => {
   return sum & 0xffff;
 });
 
-/** Returns the slot of a key in a Redis Cluster. If the first braces contain text, only that text counts. */
+/** Returns the slot of a key in a Redis Cluster. If the first braces contain a string, only that string counts. */
 export function slotOf(key: string): number {
   const open = key.indexOf("{");
   const close = open === -1 ? -1 : key.indexOf("}", open + 1);

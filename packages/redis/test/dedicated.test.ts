@@ -39,7 +39,7 @@ describe("openDedicated", function () {
     expect(client.status).to.equal("wait");
   });
 
-  it("rejects commands at once while Redis is down, and connects when Redis is up again", async () => {
+  it("rejects commands immediately while Redis is down, and connects when Redis is up again", async () => {
     const connection = openDedicated(server.url, TIMES);
     expect(await connection.send((client) => client.ping())).to.equal("PONG");
     await server.kill();

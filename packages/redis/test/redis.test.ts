@@ -4,7 +4,7 @@ import { collectingLogger, rejection, until } from "@svc/test-support";
 import { expect } from "chai";
 import { Redis, type RedisOptions as IoredisOptions } from "ioredis";
 
-/** Deadlines for a Redis that answers or fails at once, longer than any pause of a busy machine. */
+/** Deadlines for a Redis that replies or fails immediately, longer than any pause of a busy machine. */
 const PATIENT = { commandTimeoutMs: 15_000, connectTimeoutMs: 15_000, readinessTimeoutMs: 15_000 } as const;
 
 describe("createRedis", function () {
@@ -82,7 +82,7 @@ describe("createRedis", function () {
         expect(logger.lines[0]).to.deep.include({ level: "warn" });
       });
 
-      it("rejects at once while Redis is down, and connects when Redis is up again (REV-8)", async () => {
+      it("rejects immediately while Redis is down, and connects when Redis is up again (REV-8)", async () => {
         await using redis = createRedis({ ...source(), ...PATIENT });
         await redis.call("ping");
         await server.kill();
@@ -125,7 +125,7 @@ describe("createRedis", function () {
     expect(await clientOf().get("c:p:both")).to.equal("1");
   });
 
-  it("rejects at once on a client that the caller has closed", async () => {
+  it("rejects immediately on a client that the caller has closed", async () => {
     const client = clientOf();
     await client.ping();
     client.disconnect();
