@@ -72,7 +72,7 @@ describe("propagationHeaders with OpenTelemetry", () => {
   const ACTIVE = "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01";
   const CALLER = { traceId: TRACEPARENT.slice(3, 35), traceparent: TRACEPARENT, tracestate: "a=1" };
 
-  it("COR-13 returns the trace of the active span instead of the caller's, also without a context", async () => {
+  it("COR-13 returns the trace of the active span instead of the caller's, even without a context", async () => {
     const context = new RequestContext({ requestId: "r-1", trace: CALLER });
     const [outside, inside] = await withActiveSpan(ACTIVE, () => [
       propagationHeaders(),

@@ -18,7 +18,7 @@ function get(...lines: readonly string[]): string {
 
 for (const [name, serve] of Object.entries(servers)) {
   describe(`requestId() on ${name}`, () => {
-    /** Sends one request through requestId() and returns the answer and the context that the handler saw. */
+    /** Sends one request through requestId() and returns the response and the context that the handler saw. */
     async function ask(
       bytes: string | Buffer,
       middleware = [requestId()],

@@ -3,7 +3,7 @@ import type { Middleware } from "@svc/context";
 import { expressMajors } from "@svc/test-support";
 import connect from "connect";
 
-/** The handler that answers a test's requests, after the middleware. */
+/** The handler of a test's requests, after the middleware. */
 export type Handler = RequestListener;
 
 /** For each kind of server, combines middleware and a handler into a request listener. */
