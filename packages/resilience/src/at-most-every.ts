@@ -6,7 +6,7 @@ export interface AtMostEveryOptions {
 }
 
 /**
- * Calls `act` at once and then at most once per `intervalMs` milliseconds, for warnings that would otherwise flood a log.
+ * Calls `act` immediately and then at most once per `intervalMs` milliseconds, for warnings that would otherwise flood a log.
  * Drops the calls in between and passes their number to the next call to `act`.
  *
  * @returns a function that returns whether it called `act`

@@ -2,7 +2,7 @@ import { createEmitter } from "./emitter.ts";
 import { checkFunction, checkNames, checkWhole, checkNumber, type Clock, monotonic } from "./options.ts";
 
 /**
- * `closed`: calls are allowed. `open`: calls are refused at once. `half-open`: one trial call is running. An open breaker
+ * `closed`: calls are allowed. `open`: calls are refused immediately. `half-open`: one trial call is running. An open breaker
  * stays `open` until the next call starts the trial, even long after the cool-down has ended.
  */
 export type BreakerState = "closed" | "open" | "half-open";
@@ -21,7 +21,7 @@ export interface BreakerOptions {
   /** Failures in a row that open the breaker, at least 1. Required. */
   readonly failures: number;
   /**
-   * Milliseconds for which an open breaker refuses every call; also the time after which another trial may replace one
+   * Milliseconds for which an open breaker refuses every call, and the time after which another trial may replace one
    * that has not settled. Required.
    */
   readonly coolDownMs: number;
@@ -41,7 +41,7 @@ export interface Attempt {
   succeeded(): void;
   failed(): void;
   /**
-   * Reports that the call ended without an outcome; if it was the trial, the next call may become the trial at once.
+   * Reports that the call ended without an outcome; if it was the trial, the next call may become the trial immediately.
    */
   cancelled(): void;
 }
@@ -49,7 +49,7 @@ export interface Attempt {
 export interface Breaker {
   /**
    * Runs `call` and counts its outcome.
-   * @throws BreakerOpenError at once, without running `call`, while the breaker is open
+   * @throws BreakerOpenError immediately, without running `call`, while the breaker is open
    */
   run<T>(call: () => T | Promise<T>): Promise<T>;
   /**
@@ -84,7 +84,7 @@ export class BreakerOpenError extends Error {
   }
 }
 
-/** Identifies all calls made with `allows()`, which have no attempt object. */
+/** Identifies all calls made with `allows()`, which does not create attempt objects. */
 const UNNAMED: unique symbol = Symbol("a call of allows()");
 
 /**

@@ -20,7 +20,7 @@ export interface DeadlineOptions {
   readonly onTimeout?: (() => void) | undefined;
 }
 
-// setTimeout() fires at once for a longer delay.
+// setTimeout() fires immediately for a longer delay.
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /**

@@ -54,7 +54,7 @@ describe("createBreaker", () => {
     expect(breaker.retryAfterMs).to.equal(0);
   });
 
-  it("opens after the given number of failures in a row, and refuses calls until the cool-down is over", async () => {
+  it("opens after the given number of consecutive failures, and refuses calls until the cool-down is over", async () => {
     const { breaker, clock, failTimes } = setup();
     await failTimes(3);
     expect(breaker.state).to.equal("open");
@@ -69,7 +69,7 @@ describe("createBreaker", () => {
     );
   });
 
-  it("counts only failures in a row", async () => {
+  it("counts only consecutive failures", async () => {
     const { breaker, failTimes } = setup();
     await failTimes(2);
     await breaker.run(succeed);
@@ -179,7 +179,7 @@ describe("createBreaker", () => {
     expect(breaker.state).to.equal("closed");
   });
 
-  it("allows another trial at once when the caller cancels the trial", () => {
+  it("allows another trial immediately when the caller cancels the trial", () => {
     const { breaker, clock } = setup({ failures: 1 });
     breaker.attempt()?.failed();
     clock.at += 1_000;
@@ -224,7 +224,7 @@ describe("createBreaker", () => {
     await failure(rejectWith(boom));
     await failure(rejectWith("no row"));
     await failure(rejectWith(boom));
-    expect(breaker.state, "an answer did not reset the count").to.equal("closed");
+    expect(breaker.state, "a response did not reset the count").to.equal("closed");
     await failure(rejectWith("aborted"));
     await failure(rejectWith(boom));
     expect(breaker.state, "a cancelled call reset the count").to.equal("open");

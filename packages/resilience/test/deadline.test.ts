@@ -67,7 +67,7 @@ describe("withDeadline", () => {
 
   it("keeps the process alive only while it waits", async () => {
     // If the timer were not cleared, the first process would exit a minute later; if it were unref'd, the second
-    // process would exit at once.
+    // process would exit immediately.
     expect(await run('withDeadline(60_000, async () => "done").then(console.log)')).to.equal("done");
     const hung = "withDeadline(30, () => new Promise(() => {})).catch((error) => console.log(error.code))";
     expect(await run(hung)).to.equal("ERR_SVC_DEADLINE");
