@@ -17,7 +17,7 @@ const ROUNDS = 3;
  *
  * Reads the catalogue first. If nothing is missing, it takes no lock above ACCESS SHARE and no advisory lock, and opens no
  * transaction (JOB-29). Otherwise it takes an advisory lock on the schema's name, reads the catalogue again and runs all
- * statements in one transaction, so any number of processes may call it at once. On a connection with an open transaction,
+ * statements in one transaction, so any number of processes may call it concurrently. On a connection with an open transaction,
  * everything runs inside that transaction, and the lock lasts until its end.
  *
  * @returns `present` when nothing was missing, `created` when this call ran the statements

@@ -1,5 +1,6 @@
 /**
- * Returns the size in bytes that a JSON text has after `jsonb` has written its numbers in full: `1e308` becomes 309 digits.
+ * Returns the size in bytes that a JSON string has after `jsonb` has written all numbers without exponents: `1e308` becomes
+ * 309 digits.
  * The result is an upper bound, without the spaces that `jsonb` adds, and exact if no number has an exponent. Size limits
  * must use this function, because `jsonb` returns the full form.
  *

@@ -115,7 +115,7 @@ export function lendWithin(
 }
 
 /**
- * Waits for a response on the caller's connection. Rejects at once while an earlier statement on it is past its deadline.
+ * Waits for a response on the caller's connection. Rejects immediately while an earlier statement on it is past its deadline.
  */
 export function answerOfCaller<T>(
   connection: Queryable,

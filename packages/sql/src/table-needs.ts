@@ -72,7 +72,7 @@ where index.indrelid = ${relation} and index.indisvalid and index.indimmediate`,
   };
 }
 
-// PostgreSQL stores every spelling of the condition in one normalized form.
+// PostgreSQL stores every form of the condition in one normalized form.
 function isIndex({ columns, status }: TableIndex): string {
   const begins = columns.map(
     (column, at) => `pg_get_indexdef(index.indexrelid, ${at + 1}, true) = quote_ident(${literal(column)})`,

@@ -98,7 +98,7 @@ export async function runTransaction<T>(
         : onConnection(db, work, statements));
     } catch (error) {
       if (nested || failures >= plan.retries || !RETRYABLE.has(sqlStateOf(error))) throw error;
-      // A random pause: two transactions that collided would collide again if both restarted at once.
+      // A random pause: two transactions that collided would collide again if both restarted immediately.
       await pause(Math.random() * Math.min(200, 10 * 2 ** failures));
     }
   }

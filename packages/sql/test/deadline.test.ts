@@ -167,7 +167,7 @@ describe("a call with a deadline", function () {
     expect((await connection.query("select from notes")).rowCount).to.equal(0);
   });
 
-  it("rejects all further statements of a call at once after a deadline", async () => {
+  it("rejects all further statements of a call immediately after a deadline", async () => {
     const pool = await open(2);
     const db = bounded(pool, DEADLINE);
     const errors: unknown[] = [];

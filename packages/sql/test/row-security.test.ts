@@ -143,7 +143,7 @@ describe("row security", () => {
     expect(await enableRowSecurity(pool, { ...options, setting: "app.tenant" })).to.equal("created");
   });
 
-  it("can be enabled by several processes at once, and inside a transaction", async () => {
+  it("can be enabled by several processes concurrently, and inside a transaction", async () => {
     await pool.query("create table herd (tenant_id text)");
     const all = await Promise.all(
       Array.from({ length: 8 }, () => enableRowSecurity(pool, { table: "herd" })),

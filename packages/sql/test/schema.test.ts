@@ -125,7 +125,7 @@ describe("ensureSchema", () => {
     expect(await waiting).to.equal("created");
   });
 
-  it("JOB-28 accepts a table created by hand, with other spellings of its types and additional columns", async () => {
+  it("JOB-28 accepts a table created by hand, with other names of its types and additional columns", async () => {
     await pool.query(`
       create schema by_hand;
       create table by_hand.books (note text, tags _text, id text primary key, pages int4 not null,
