@@ -1,6 +1,6 @@
 const TRACES_PATH = "/v1/traces";
 
-/** Returns whether a text is an http or https URL, whose user-info, if any, is percent-encoded. */
+/** Returns whether a string is an http or https URL, whose user-info, if any, is percent-encoded. */
 export function isHttpUrl(text: string): boolean {
   try {
     const { protocol, hostname, username, password } = new URL(text);

@@ -37,7 +37,7 @@ function textOf(value: unknown): string {
   return typeof value === "string" ? cutText(value) : "a value that is not an Error";
 }
 
-/** Returns a member of an error; empty if it is not a text, or if its getter throws. */
+/** Returns a member of an error; empty if it is not a string, or if its getter throws. */
 function textIn(error: Error, member: "name" | "message" | "stack"): string {
   try {
     const value: unknown = error[member];

@@ -23,7 +23,7 @@ function targetOf(req: IncomingMessage): string {
   return typeof originalUrl === "string" ? originalUrl : (req.url ?? "");
 }
 
-/** Returns whether the path in a target may begin with one of the texts; an absolute URL may have any path. */
+/** Returns whether the path in a target may begin with one of the strings; an absolute URL may have any path. */
 function beginsWith(target: string, beginnings: readonly string[]): boolean {
   for (const beginning of beginnings) if (target.startsWith(beginning)) return true;
   return !target.startsWith("/");

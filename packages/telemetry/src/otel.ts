@@ -24,7 +24,7 @@ export interface OpenTelemetryMiddleware extends Middleware {
   /** Runs an operation inside a span; for the option `span` of other packages. */
   readonly span: SpanHook;
   /**
-   * Makes a span of every statement that runs on a `pg` pool, or on the pool of a `Database`, while a span is open
+   * Creates a span for every statement that runs on a `pg` pool, or on the pool of a `Database`, while a span is open
    * (TRACE-8).
    *
    * @throws TypeError for any other value
@@ -34,7 +34,7 @@ export interface OpenTelemetryMiddleware extends Middleware {
 
 /**
  * Traces requests like `telemetry()`, through the provider and the context manager that the application registers with
- * OpenTelemetry. Sampling, resource and export are those of the application. Without a provider it makes no spans.
+ * OpenTelemetry. Sampling, resource and export are those of the application. Without a provider it creates no spans.
  *
  * @throws ConfigurationError for unknown or invalid options
  */

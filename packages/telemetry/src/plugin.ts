@@ -13,7 +13,7 @@ export type { TelemetryMiddleware } from "./telemetry.ts";
 export interface TelemetryTools {
   /** Returns the guard of `/debug/traces` outside `local`. */
   adminsOnly(): Promise<Middleware>;
-  /** Adds the numbers of spans to the service's metrics, if it has any. */
+  /** Adds the counts of spans to the service's metrics, if it has any. */
   countSpans(counts: TelemetryMiddleware["counts"]): Promise<void>;
 }
 

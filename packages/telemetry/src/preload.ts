@@ -32,7 +32,7 @@ const everyLayer = ["router", "middleware", "request_handler"] as ExpressLayerTy
  * Express middleware: `instrumentations.express.setConfig({})`.
  */
 export const instrumentations = {
-  /** Outgoing requests, while a span is open. The middleware makes the span of an incoming request (TRACE-22). */
+  /** Outgoing requests, while a span is open. The middleware creates the span of an incoming request (TRACE-22). */
   http: new HttpInstrumentation({
     disableIncomingRequestInstrumentation: true,
     requireParentforOutgoingSpans: true,

@@ -31,7 +31,7 @@ export function runIn<T>(
   return settle();
 }
 
-/** Returns a context in which the SDK and all instrumentations make no spans. */
+/** Returns a context in which the SDK and all instrumentations create no spans. */
 export function suppressed({ createContextKey }: OpenTelemetry["api"], context: Context): Context {
   // `@opentelemetry/core` defines this key by its name.
   return context.setValue(createContextKey("OpenTelemetry SDK Context Key SUPPRESS_TRACING"), true);

@@ -43,7 +43,7 @@ export function scrubbedAttributes(
   delete named["db.statement"];
   const operation = named["db.operation"];
   if (typeof operation !== "string" || !OPERATION.test(operation)) delete named["db.operation"];
-  // A server takes its address from the headers of the request.
+  // On a server span the address comes from the Host header, which is never recorded (TRACE-15).
   if (kind === SERVER) delete named["server.address"];
   const kept = allowedAttributes(named, () => undefined);
   const dropped = Object.keys(given).length - Object.keys(kept).length;
@@ -53,7 +53,7 @@ export function scrubbedAttributes(
   return { attributes, hasStatement: true, dropped };
 }
 
-/** Returns what the text tells about a span. Only the quotes of PostgreSQL are known, so other systems have no table. */
+/** Returns what the statement shows about a span. Only the quotes of PostgreSQL are known, so other systems have no table. */
 function fromText({ attributes }: SpanOfStatement, isPostgres: boolean): SpanAttributes {
   if (isPostgres) return attributes;
   const { "db.operation": operation } = attributes;

@@ -37,7 +37,7 @@ export function scrubbedEvents({ events: given }: ReadableSpan, isDatabase: bool
   return { events, sqlState, dropped };
 }
 
-/** Returns the SQLSTATE of an exception. The SDK records the code of an error as its type; `pg` spans have only a text. */
+/** Returns the SQLSTATE of an exception. The SDK records the code of an error as its type; `pg` spans have only a message. */
 function stateOf(attributes: Readonly<Record<string, unknown>>, isDatabase: boolean): string | undefined {
   const { "exception.type": type, "exception.message": message, "error.type": recorded } = attributes;
   const [, quoted] = (isDatabase && /\(code: (\w{5})\)$/.exec(textOf(message))) || [];

@@ -2,7 +2,7 @@ import type { SpanAttributes } from "@svc/context";
 import type { ReadableSpan } from "@opentelemetry/sdk-trace";
 import { cutText } from "./attributes.ts";
 
-/** Attributes with texts of users, which a name may repeat. */
+/** Attributes with strings from users, which a name may repeat. */
 const RAW_TEXTS = [
   "url.path",
   "url.full",
@@ -15,7 +15,7 @@ const RAW_TEXTS = [
 const INSTRUMENTATION = /\binstrumentation\b/;
 
 /**
- * Returns the name of a span that another package made. That of an instrumentation of HTTP or of a database is made anew
+ * Returns the name of a span that another package created. That of an instrumentation of HTTP or of a database is built again
  * from the attributes, and so is any that repeats a raw path or a statement (TRACE-15).
  *
  * @param attributes those that are recorded

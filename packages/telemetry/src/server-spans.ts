@@ -28,7 +28,7 @@ interface TracedRequest extends IncomingMessage {
 
 /**
  * Returns middleware that runs a request inside its server span (TRACE-7, TRACE-18, TRACE-22). The span's trace is the
- * context's `trace` from then on, also after the response: work that the request started still belongs to it.
+ * context's `trace` from then on, even after the response: work that the request started still belongs to it.
  */
 export function serverSpans(api: OpenTelemetry["api"], tracer: Tracer, failures: Failures): Middleware {
   const options = { kind: SERVER };
@@ -37,7 +37,7 @@ export function serverSpans(api: OpenTelemetry["api"], tracer: Tracer, failures:
 
   function start(req: TracedRequest, res: ServerResponse): Context | undefined {
     const active = api.context.active();
-    // A second middleware makes no second span, and neither does this one inside the span of the instrumentation of HTTP.
+    // A second middleware creates no second span, and neither does this one inside the span of the instrumentation of HTTP.
     const outer = api.trace.getSpan(active);
     if (req[SPAN] !== undefined || isOpenServerSpan(outer) || httpSpanIn(active) !== undefined)
       return undefined;

@@ -32,7 +32,7 @@ export interface SpanQueueOptions {
 }
 
 /**
- * Creates a queue of at most 2,048 spans. It exports 512 at once when it has that many, and all of them every five
+ * Creates a queue of at most 2,048 spans. It exports 512 in one batch when it has that many, and all of them every five
  * seconds. A full queue drops its oldest span, which the processor of the SDK does not: it drops the newest.
  */
 export function createSpanQueue(options: SpanQueueOptions): SpanQueue {
@@ -73,8 +73,8 @@ export function createSpanQueue(options: SpanQueueOptions): SpanQueue {
   }
 
   /**
-   * Exports full batches, and at least this many spans, until a batch fails. Spans that are added meanwhile wait for the next
-   * batch: otherwise each short export would be followed by a shorter one.
+   * Exports full batches, and at least this many spans, until a batch fails. Spans that are added during the export wait for the
+   * next batch: otherwise each short export would be followed by a shorter one.
    */
   function exportQueued(least: number): Promise<void> {
     exporting ??= (async () => {
@@ -118,7 +118,7 @@ export function createSpanQueue(options: SpanQueueOptions): SpanQueue {
 
   function send(batch: ReadableSpan[]): Promise<Sent> {
     const { promise, resolve } = Promise.withResolvers<Sent>();
-    // The exporter's own time limit begins anew with every byte of the response.
+    // The exporter's own time limit begins again with every byte of the response.
     const timeout = setTimeout(() => {
       resolve({ succeeded: false, error: new DeadlineError(exportTimeoutMs) });
       abort();

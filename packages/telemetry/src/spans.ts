@@ -58,7 +58,7 @@ export function createSpans({ api, tracer, failures, onDropped }: SpansOptions):
     }
   }
 
-  // A class, because a getter in an object literal is created anew for each span.
+  // A class, because a getter in an object literal is created again for each span.
   class Started implements StartedSpan {
     readonly #span: Span;
     readonly #context: () => Context;
@@ -180,7 +180,7 @@ export function createSpans({ api, tracer, failures, onDropped }: SpansOptions):
     startClient(name, attributes) {
       try {
         const parent = recordedParent();
-        // An instrumentation of the driver makes no second span for the statement.
+        // An instrumentation of the driver creates no second span for the statement.
         return parent && start(name, "client", attributes, parent, (inner) => suppressed(api, inner));
       } catch (error) {
         failures.report(error);

@@ -25,7 +25,7 @@ export interface TelemetryMiddleware extends Middleware, AsyncDisposable {
   /** Runs an operation inside a span; for the option `span` of other packages. */
   readonly span: SpanHook;
   /**
-   * Makes a span of every statement that runs on a `pg` pool, or on the pool of a `Database`, while a span is open
+   * Creates a span for every statement that runs on a `pg` pool, or on the pool of a `Database`, while a span is open
    * (TRACE-8).
    *
    * @throws TypeError for any other value
@@ -39,7 +39,7 @@ export interface TelemetryMiddleware extends Middleware, AsyncDisposable {
   readonly ready: Promise<void>;
   /** Returns the check for `/ready`, always the same object; never critical (RDY-17). */
   readonly readiness: () => ReadinessCheck;
-  /** Returns the numbers of exported and dropped spans and of failed batches. */
+  /** Returns the counts of exported and dropped spans and of failed batches. */
   readonly counts: () => ExportCounts;
   /** Returns the last 1,000 spans, oldest first, with the exporter `memory`; otherwise an empty list. */
   readonly spans: () => readonly RecordedSpan[];
@@ -48,7 +48,7 @@ export interface TelemetryMiddleware extends Middleware, AsyncDisposable {
 }
 
 /**
- * Traces requests with OpenTelemetry. Without an endpoint it loads nothing, makes no spans and passes the caller's trace
+ * Traces requests with OpenTelemetry. Without an endpoint it loads nothing, creates no spans and passes the caller's trace
  * on unchanged (TRACE-1, TRACE-5, COR-15). Nothing that tracing does fails or delays a request (TRACE-21).
  *
  * @throws ConfigurationError for unknown or invalid options
@@ -62,7 +62,7 @@ export function telemetry(options: TelemetryOptions): TelemetryMiddleware {
   let attributesDropped = 0;
   const onDropped = (count: number): void => void (attributesDropped += count);
   let open: Open | undefined;
-  /** Kept after stop(), with its numbers and spans. */
+  /** Kept after stop(), with its counts and spans. */
   let output: Open["output"] | undefined;
   let stopping: Promise<void> | undefined;
 

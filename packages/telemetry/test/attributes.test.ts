@@ -24,7 +24,7 @@ const textsWithPairs = fc
   .map(([length, rest]) => "a".repeat(length) + rest.join(""));
 
 describe("the attributes of spans", () => {
-  it("TRACE-15 TRACE-26 are known names with texts, finite numbers and booleans, whatever is given", () => {
+  it("TRACE-15 TRACE-26 are limited to known names with strings, finite numbers and booleans", () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(names, values)), (entries) => {
         const given: Record<string, unknown> = Object.fromEntries(entries);
@@ -57,7 +57,7 @@ describe("the attributes of spans", () => {
     expect(cutText(`${"a".repeat(254)}\u{1f600}x`)).to.equal(`${"a".repeat(254)}\u{1f600}`);
   });
 
-  it("TRACE-26 call onDropped only when one was dropped", () => {
+  it("TRACE-26 are reported to onDropped only when one was dropped", () => {
     const counts: number[] = [];
     const onDropped = (count: number): void => void counts.push(count);
     expect(allowedAttributes({ "http.route": "/a" }, onDropped)).to.deep.equal({ "http.route": "/a" });

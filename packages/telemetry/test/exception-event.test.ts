@@ -14,7 +14,7 @@ function faulty(): never {
 }
 
 describe("exceptionAttributes() of unusual errors", () => {
-  it("TRACE-15 leaves out the message of an AggregateError with an error of PostgreSQL", () => {
+  it("TRACE-15 omits the message of an AggregateError with an error of PostgreSQL", () => {
     const cause = Object.assign(new Error("secret"), { code: "23505" });
     const attributes = exceptionAttributes(new AggregateError([new Error("x"), cause], "secret"));
     expect(attributes).to.include({ "error.type": "23505" });
@@ -39,7 +39,7 @@ describe("the event of an exception", () => {
     expect(exceptionAttributes(deep)["exception.stacktrace"]).to.have.lengthOf(8192);
   });
 
-  it("TRACE-17 has the type of a thrown value that is not an error, and the text of a string", () => {
+  it("TRACE-17 has the type of a thrown value that is not an error, and a thrown string as its message", () => {
     expect(exceptionAttributes("x".repeat(300))).to.deep.equal({
       "exception.type": "string",
       "exception.message": "x".repeat(256),
@@ -52,7 +52,7 @@ describe("the event of an exception", () => {
     }
   });
 
-  it("TRACE-21 has empty texts instead of members that are no texts or cannot be read", () => {
+  it("TRACE-21 has empty strings instead of members that are not strings or cannot be read", () => {
     const unreadable = Object.defineProperties(new Error("unreadable"), {
       name: { get: faulty },
       message: { get: faulty },

@@ -115,7 +115,7 @@ describe("the export over OTLP", () => {
     });
   });
 
-  it("makes no span of its own request, and sends no traceparent with it", async () => {
+  it("creates no span for its own request, and sends no traceparent with it", async () => {
     await using receiver = await openOtlpReceiver();
     await using tracing = await openTracing({ tracesEndpoint: receiver.url });
     await using server = await listen((req, res) => tracing(req, res, () => res.end()));
@@ -138,7 +138,7 @@ describe("the export over OTLP", () => {
 
 describe("the export to a faulty collector", () => {
   for (const behaviour of failing) {
-    it(`TRACE-21 answers requests and counts the batch as failed when the collector's answer is ${behaviour}`, async () => {
+    it(`TRACE-21 leaves responses unchanged and counts the batch as failed when the collector's response is ${behaviour}`, async () => {
       await using receiver = await openOtlpReceiver({ behaviour, dripMs: 10 });
       await using tracing = await openTracing({ tracesEndpoint: receiver.url, exportTimeoutMs: 100 });
       await using server = await listen((req, res) => tracing(req, res, () => res.end("answer")));
@@ -150,7 +150,7 @@ describe("the export to a faulty collector", () => {
     });
   }
 
-  it("TRACE-21 counts a batch as exported when the collector's answer is garbage with the status 200", async () => {
+  it("TRACE-21 counts a batch as exported when the collector's response is garbage with the status 200", async () => {
     await using receiver = await openOtlpReceiver({ behaviour: "garbage" });
     await using tracing = await openTracing({ tracesEndpoint: receiver.url });
     addSpans(tracing, 1);
@@ -170,7 +170,7 @@ describe("the export to a faulty collector", () => {
   });
 
   for (const behaviour of ["hang", "drip"] as const) {
-    it(`ends an export that is aborted while the collector's answer is ${behaviour}`, async () => {
+    it(`ends an export that is aborted while the collector's response is ${behaviour}`, async () => {
       await using receiver = await openOtlpReceiver({ behaviour, dripMs: 1 });
       const exporter = otlpExporter({
         api,

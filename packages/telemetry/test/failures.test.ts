@@ -133,7 +133,7 @@ describe("telemetry() with a context manager whose every call throws", () => {
   before(() => context.setGlobalContextManager(brokenContextManager()));
   after(() => context.disable());
 
-  it("TRACE-21 answers requests, runs jobs once, counts the failures and exports", async () => {
+  it("TRACE-21 responds to requests, runs jobs once, counts the failures and exports", async () => {
     await using receiver = await openOtlpReceiver();
     await using tracing = await openTracing({
       tracesEndpoint: receiver.url,

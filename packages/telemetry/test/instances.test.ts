@@ -10,7 +10,7 @@ const two = (): Promise<[TelemetryMiddleware, TelemetryMiddleware]> =>
     openTracing({ service: "second", exporter: "memory" }),
   ]);
 
-/** Sends a request whose handler makes a span inside another one. Returns the names of the spans and of their parents. */
+/** Sends a request whose handler creates a span inside another one. Returns the names of the spans and of their parents. */
 async function spansOfRequest(tracing: TelemetryMiddleware): Promise<readonly string[]> {
   const before = tracing.spans().length;
   await using server = await listen((req, res) =>

@@ -54,7 +54,7 @@ describe('telemetry() with exporter = "memory"', () => {
 });
 
 describe('telemetry() with exporter = "console"', () => {
-  it("writes one INFO line per span, and goes on when the logger throws", async () => {
+  it("writes one INFO line per span, and continues when the logger throws", async () => {
     const logger = collectingLogger();
     let isBroken = false;
     const info = (fields: object, message?: string): void => {

@@ -45,7 +45,7 @@ describe("openTelemetry()", () => {
     });
   }
 
-  it("TRACE-7 TRACE-8 TRACE-18 makes spans with the provider of the application", async () => {
+  it("TRACE-7 TRACE-8 TRACE-18 creates spans with the provider of the application", async () => {
     register(api);
     const tracing = openTelemetry();
     await using pool = Object.assign(new pg.Pool({ connectionString: database.url, max: 1 }), {
@@ -73,7 +73,7 @@ describe("openTelemetry()", () => {
       expect(child?.parentSpanContext?.spanId).to.equal(request?.spanContext().spanId);
   });
 
-  it("makes spans with a provider that is registered later, through the other copy of the API", async () => {
+  it("creates spans with a provider that is registered later, through the other copy of the API", async () => {
     const required = createRequire(import.meta.url)("@opentelemetry/api") as typeof api;
     expect(required).not.to.equal(api);
     const tracing = openTelemetry();
@@ -87,7 +87,7 @@ describe("openTelemetry()", () => {
     }
   });
 
-  it("COR-15 makes no span for an excluded path", async () => {
+  it("COR-15 creates no span for an excluded path", async () => {
     register(api);
     const tracing = openTelemetry({ excludePaths: ["/ping"] });
     await using server = await listen((req, res) => tracing(req, res, () => res.end()));
@@ -96,7 +96,7 @@ describe("openTelemetry()", () => {
     await spans(1);
   });
 
-  it("COR-13 invents no trace without a provider", async () => {
+  it("COR-13 starts no trace without a provider", async () => {
     const tracing = openTelemetry();
     await using server = await listen((req, res) =>
       tracing(req, res, () => res.end(JSON.stringify(contextOf(req)?.trace ?? null))),
@@ -114,7 +114,7 @@ describe("openTelemetry()", () => {
   });
 });
 
-describe("telemetry() beside OpenTelemetry of the application", function () {
+describe("telemetry() in an application with its own OpenTelemetry SDK", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "telemetry_beside" });
 
@@ -176,7 +176,7 @@ describe("telemetry() beside OpenTelemetry of the application", function () {
     return ended;
   }
 
-  it("TRACE-22 makes no second server span, and its SQL spans are inside that of the application", async () => {
+  it("TRACE-22 creates no second server span, and its SQL spans are inside that of the application", async () => {
     const ended = await besideInstrumentations();
     const [request, ...others] = ended.lines;
     expect(others).to.deep.equal([]);
@@ -189,7 +189,7 @@ describe("telemetry() beside OpenTelemetry of the application", function () {
     });
   });
 
-  it("TRACE-22 makes no second server span inside the span of a layer, such as that of the instrumentation of router", async () => {
+  it("TRACE-22 creates no second server span inside the span of a layer, such as that of the instrumentation of router", async () => {
     const layer = `(_req, _res, next) => trace.getTracer("layers").startActiveSpan("layer", (span) => {
       next();
       span.end();

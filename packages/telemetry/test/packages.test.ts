@@ -119,7 +119,7 @@ describe("a process with telemetry()", function () {
     expect(hanging.requests).to.have.lengthOf(1);
   });
 
-  it("makes no span of the export and sends no traceparent with it when HTTP is instrumented", async () => {
+  it("creates no span for the export and sends no traceparent with it when HTTP is instrumented", async () => {
     const source = `
       import { createRequire } from "node:module";
       const require = createRequire(import.meta.url);

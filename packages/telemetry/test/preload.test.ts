@@ -118,7 +118,7 @@ describe("@svc/telemetry/preload", function () {
         expect(ended.code).to.equal(0);
       });
 
-      it("TRACE-7 TRACE-8 TRACE-22 makes one span for each request, outgoing request and statement", () => {
+      it("TRACE-7 TRACE-8 TRACE-22 creates one span for each request, outgoing request and statement", () => {
         expect(treeOf(inTraceOf(ended, "price order"))).to.deep.equal([
           "@svc/telemetry client SELECT pg_type < GET /orders/:id",
           "@svc/telemetry server GET /headers/:id < GET",
@@ -130,7 +130,7 @@ describe("@svc/telemetry/preload", function () {
         ]);
       });
 
-      it("TRACE-22 makes spans of Express layers only if the application wants them", () => {
+      it("TRACE-22 creates spans for Express layers only if the application wants them", () => {
         expect(treeOf(inTraceOf(ended, "request handler"))).to.deep.equal([
           "@svc/telemetry server GET /headers/:id < -",
           "express internal request handler < GET /headers/:id",

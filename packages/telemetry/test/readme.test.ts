@@ -49,7 +49,7 @@ describe("the samples in the README of @svc/telemetry", () => {
     ]);
   });
 
-  it("TRACE-8 make a span of a statement inside that of its request", async () => {
+  it("TRACE-8 create a span for a statement inside that of its request", async () => {
     await using sample = await runSample(readme, 2, { env: { DATABASE_URL: postgres.url } });
     const url = await sample.url;
     expect(await (await fetch(`${url}/tables`)).json()).to.have.lengthOf(3);
@@ -78,7 +78,7 @@ describe("the samples in the README of @svc/telemetry", () => {
     expect(new Set(parts.map(([, trace]) => trace)).size).to.equal(1);
   });
 
-  it("TRACE-7 make a span with the provider of the application", async () => {
+  it("TRACE-7 create a span with the provider of the application", async () => {
     await using sample = await runSample(readme, 4);
     const url = await sample.url;
     await (await fetch(`${url}/orders/7`)).text();
@@ -90,7 +90,7 @@ describe("the samples in the README of @svc/telemetry", () => {
 });
 
 describe("the tables in the README of @svc/telemetry", () => {
-  it("RDY-17 TRACE-23 quote the texts of /ready, as docs/operate.md does", () => {
+  it("RDY-17 TRACE-23 quote the details of /ready, as docs/operate.md does", () => {
     const operate = readFileSync(new URL("../../../docs/operate.md", import.meta.url), "utf8");
     const detailOf = (target: string | undefined, failing: boolean): string => {
       const counts = { exported: 0, failedBatches: 0, dropped: 0, failing };

@@ -48,7 +48,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
 
     const silent = () => express().set("env", "test").use(requestId(), tracing);
 
-    it("TRACE-7 TRACE-14 TRACE-22 makes one server span, named by method and template", async () => {
+    it("TRACE-7 TRACE-14 TRACE-22 creates one server span, named by method and template", async () => {
       const app = silent();
       app.get("/orders/:id", (req, res) => {
         const context = contextOf(req);
@@ -133,7 +133,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       expect(JSON.stringify(span)).not.to.contain("secret");
     });
 
-    it("TRACE-17 leaves out the exception of a refused request", async () => {
+    it("TRACE-17 omits the exception of a refused request", async () => {
       const app = silent().get("/refused", () => {
         throw forbidden("no");
       });
@@ -189,7 +189,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       });
     });
 
-    it("TRACE-22 makes one span when it is mounted twice", async () => {
+    it("TRACE-22 creates one span when it is mounted twice", async () => {
       const app = silent()
         .use(tracing)
         .get("/", (_req, res) => void res.end());
@@ -222,7 +222,7 @@ describe("telemetry() around other code", () => {
     ]);
   });
 
-  it("TRACE-22 makes one span when it runs again where the context was lost", async () => {
+  it("TRACE-22 creates one span when it runs again where the context was lost", async () => {
     const elsewhere = AsyncLocalStorage.snapshot();
     const [span, ...others] = await spansOf(
       tracing,

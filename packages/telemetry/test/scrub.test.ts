@@ -19,7 +19,7 @@ interface Scrubbed extends RecordedSpan {
   readonly failures: number;
 }
 
-/** Makes a span of the SDK, and returns what is exported of it. */
+/** Creates a span with the SDK, and returns what is exported of it. */
 function scrubbed(
   scope: string,
   name: string,
@@ -111,7 +111,7 @@ describe("scrubForeignSpans()", () => {
     expect(span.attributes["db.statement"]).to.equal("delete from orders where id=?");
   });
 
-  it("TRACE-15 drops a text of the former conventions, whose name is allowed", () => {
+  it("TRACE-15 drops the statement of the former conventions, although its attribute name is allowed", () => {
     const attributes = { "db.system": "mysql", "db.statement": 'select "secret" from t' };
     const span = scrubbed("@opentelemetry/instrumentation-mysql", 'SELECT"secret"', {
       ...CLIENT,

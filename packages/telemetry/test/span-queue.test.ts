@@ -71,7 +71,7 @@ describe("the queue of spans", () => {
     expect(queue.counts).to.deep.equal({ ...noCounts, exported: 2 });
   });
 
-  it("exports 512 spans at once, and leaves the rest to the timer", async () => {
+  it("exports 512 spans immediately in one batch, and the rest after the timer", async () => {
     const { queue, held } = createHeld((done) => done({ code: 0 }));
     add(queue, 513);
     expect(held.batches).to.deep.equal([]);
@@ -173,7 +173,7 @@ describe("the queue of spans", () => {
     expect(held.batches).to.deep.equal([]);
   });
 
-  it("exports all spans in stop(), also after a failed batch, and ignores later ones", async () => {
+  it("exports all spans in stop(), even after a failed batch, and ignores later ones", async () => {
     const { queue, held } = createHeld((done) => done({ code: held.batches.length === 1 ? 1 : 0 }));
     add(queue, 1100);
     await queue.stop(1000);

@@ -186,7 +186,7 @@ describe("the span of a cursor or a stream", function () {
     ]);
   });
 
-  it("ends at once if the end of the cursor cannot be observed", async () => {
+  it("ends immediately if the end of the cursor cannot be observed", async () => {
     const { pool, spans, failures } = traced();
     const client = await pool.connect();
     const cursor = new Cursor(text, [5]);

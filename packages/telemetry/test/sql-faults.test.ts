@@ -122,11 +122,11 @@ describe("traceQueries() with faults", function () {
   for (const [name, args] of Object.entries({
     "no statement": [],
     null: [null],
-    "a callback that is no function": ["select 1", [], "callback"],
-    "values that are no array": ["select $1", { length: 1 }],
+    "a callback that is not a function": ["select 1", [], "callback"],
+    "values that are not an array": ["select $1", { length: 1 }],
     "neither text nor name": [{}],
   })) {
-    it(`rejects ${name} as without tracing`, async () => {
+    it(`rejects ${name} with the same error as without tracing`, async () => {
       const outcome = async (pool: pg.Pool): Promise<unknown> => {
         const client = await pool.connect();
         try {
@@ -144,7 +144,7 @@ describe("traceQueries() with faults", function () {
     });
   }
 
-  it("throws the error of a text that cannot be read", async () => {
+  it("throws the error of a getter of the statement", async () => {
     const error = new Error("it cannot be read");
     const { pool, failures } = traced();
     const client = await pool.connect();
@@ -159,7 +159,7 @@ describe("traceQueries() with faults", function () {
     client.release();
   });
 
-  it("leaves a rejection that nobody handles unhandled", async () => {
+  it("does not handle a rejection that the application leaves unhandled", async () => {
     const listeners = process.listeners("unhandledRejection");
     process.removeAllListeners("unhandledRejection");
     const unhandled: unknown[] = [];

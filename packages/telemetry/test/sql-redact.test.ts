@@ -2,7 +2,7 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { redactStatement } from "../src/sql/redact-statement.ts";
 
-// A fixed seed makes the same texts in every run, so that failures are reproducible.
+// A fixed seed generates the same statements in every run, so that failures are reproducible.
 const settings = { seed: 20_261_127, numRuns: 3000 } as const;
 
 describe("redactStatement()", () => {

@@ -8,7 +8,7 @@ describe("createSpanOfStatement()", () => {
     expect(names).to.deep.equal(["SELECT t", "BEGIN", "SQL"]);
   });
 
-  it("keeps the last 1,000 texts", () => {
+  it("keeps the descriptions of the last 1,000 statements", () => {
     const spanOfStatement = createSpanOfStatement(false);
     const texts = Array.from({ length: 1001 }, (_, index) => `select a from t${index}`);
     const described = texts.map((text) => spanOfStatement(text));
@@ -23,7 +23,7 @@ describe("createSpanOfStatement()", () => {
     ["with a number", "select a from t where b = 1"],
     ["of more than 10,000 characters", `select ${"a, ".repeat(5000)} b from t`],
   ] as const) {
-    it(`does not keep a text ${name}`, () => {
+    it(`does not keep the description of a statement ${name}`, () => {
       const spanOfStatement = createSpanOfStatement(true);
       expect(spanOfStatement(text)).to.deep.equal(spanOfStatement(text));
       expect(spanOfStatement(text)).to.not.equal(spanOfStatement(text));

@@ -51,7 +51,7 @@ describe("traceQueries()", function () {
       }),
   };
   for (const [form, run] of Object.entries(forms)) {
-    it(`TRACE-8 makes a span of ${form}, and returns what pg returns`, async () => {
+    it(`TRACE-8 creates a span for ${form}, and returns what pg returns`, async () => {
       const other = plain();
       await other.query("delete from orders");
       await other.query("insert into orders values (1, 'a'), (2, 'b'), (3, 'c')");
@@ -89,7 +89,7 @@ describe("traceQueries()", function () {
 
   for (const [form, run] of Object.entries(forms)) {
     if (form === "a statement with a callback") continue;
-    it(`makes one span of pool.query() with ${form}`, async () => {
+    it(`creates one span for pool.query() with ${form}`, async () => {
       const { pool, spans } = traced();
       await run(callOf(pool));
       expect(spans.all).to.have.length(1);
@@ -121,7 +121,7 @@ describe("traceQueries()", function () {
     client.release();
   });
 
-  it("makes spans of the statements of a transaction", async () => {
+  it("creates spans for the statements of a transaction", async () => {
     const { pool, spans } = traced();
     const client = await pool.connect();
     await client.query("BEGIN");
@@ -143,7 +143,7 @@ describe("traceQueries()", function () {
     ]);
   });
 
-  it("leaves out the row count of several statements", async () => {
+  it("omits the row count of several statements", async () => {
     const { pool, spans } = traced();
     const results: unknown = await pool.query("select 1; select 2");
     expect(results).to.be.an("array").with.length(2);
@@ -268,7 +268,7 @@ describe("traceQueries()", function () {
     expect(pool.totalCount).to.equal(2);
   });
 
-  it("makes one span of a statement after several calls", async () => {
+  it("creates one span for a statement after several calls", async () => {
     const { pool, spans, traceQueries } = traced();
     await pool.query("select 1");
     traceQueries(pool);

@@ -83,7 +83,7 @@ for (const [name, [front, headersOf]] of Object.entries(services)) {
       await tracing.stop();
     });
 
-    /** Calls the next service three times at once, each time in a client span as an HTTP client does. */
+    /** Calls the next service three times concurrently, each time in a client span as an HTTP client does. */
     function threeCalls(): Promise<unknown> {
       const call = (): unknown =>
         tracing.span("GET", "client", {}, ({ trace: { traceparent } = NO_TRACE }) =>

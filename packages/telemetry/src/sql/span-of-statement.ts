@@ -12,7 +12,7 @@ const MAX_KEPT = 1000;
 const MAX_READ_CHARACTERS = 10_000;
 
 /**
- * Returns a function that describes SQL texts. It keeps the descriptions of the last 1,000 texts that may be sent
+ * Returns a function that describes SQL statements. It keeps the descriptions of the last 1,000 statements that may be sent
  * again: those of at most 10,000 characters without values.
  */
 export function createSpanOfStatement(recordStatement: boolean): (text: string) => SpanOfStatement {

@@ -56,7 +56,7 @@ export function createQueryTracer(options: QueryTracerOptions): (target: TracedP
   }
 
   /**
-   * @param isWrapped whether the method belongs to another wrapper, which must not make a second span. The driver itself
+   * @param isWrapped whether the method belongs to another wrapper, which must not create a second span. The driver itself
    * needs no context; to enter one for each statement adds a tenth to the cost of its span.
    */
   function tracedQuery(query: Method, isWrapped: boolean): Method {
@@ -141,7 +141,7 @@ export function createQueryTracer(options: QueryTracerOptions): (target: TracedP
   function watchSubmittable(client: PgClient, statement: Submittable, span: StartedSpan): void {
     const open = unfinished.get(client) ?? new Set();
     const { handleError, handleReadyForQuery } = statement;
-    // The driver calls one of these methods when the statement ends, also for a connection that is lost.
+    // The driver calls one of these methods when the statement ends, even if its connection is lost.
     statement.handleError = function (...args) {
       if (open.delete(span)) failed(span, args[0]);
       return handleError.apply(this, args);

@@ -7,7 +7,7 @@ export async function openTracing(options: Partial<TelemetryOptions>): Promise<T
   return tracing;
 }
 
-/** Makes consumer spans that end at once. */
+/** Creates consumer spans that end immediately. */
 export function addSpans(tracing: TelemetryMiddleware, count: number, name = "job mail.send"): void {
   for (let index = 0; index < count; index++) tracing.span(name, "consumer", {}, () => undefined);
 }

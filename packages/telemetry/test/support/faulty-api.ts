@@ -10,7 +10,7 @@ export type FaultPlace = "before" | "after";
 export interface FaultyOpenTelemetry {
   readonly api: OpenTelemetry["api"];
   readonly tracer: api.Tracer;
-  /** Makes one of the next calls throw, and counts them anew. */
+  /** Makes one of the next calls throw, and restarts the count. */
   arm(call: number, place: FaultPlace): void;
   /** Returns whether the call that throws has been made. */
   thrown(): boolean;
