@@ -33,7 +33,7 @@ function hostHeader({ headers, rawHeaders }: IncomingMessage): string | undefine
   // Node silently keeps the first of several Host headers.
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index];
-    // Compare the usual spelling first: it avoids a new string per header.
+    // Compare the usual letter case first: it avoids a new string per header.
     if (name === "Host" || (name?.length === 4 && name.toLowerCase() === "host")) count += 1;
   }
   return count > 1 ? undefined : host;

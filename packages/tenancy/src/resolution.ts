@@ -26,10 +26,10 @@ export interface Policy<R> {
 
 /**
  * Why a request has no tenant:
- * - `no_session`: it names a tenant and has no caller;
+ * - `no_session`: it names a tenant, but has no caller;
  * - `mismatch`: it names a tenant, but the caller belongs to another tenant;
  * - `unscoped`: it names a tenant, but the caller has no tenant;
- * - `anonymous`: it names no tenant and has no caller, although callers are verified;
+ * - `anonymous`: it names neither a tenant nor has a caller, although callers are verified;
  * - `unresolved`: it names no tenant, and the caller has no tenant or callers are not verified.
  */
 export type Refusal = "no_session" | "mismatch" | "unscoped" | "anonymous" | "unresolved";

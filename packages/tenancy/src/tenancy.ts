@@ -14,7 +14,7 @@ import { isSlug, shown } from "./slug.ts";
 /**
  * Finds the tenant of every request and sets `tenantId` and `tenantClaimed` in its context (TEN-1 to TEN-9, TEN-20). Mount
  * it after the middleware that verifies callers. With the option `requireTenant`, a request without a granted tenant is
- * rejected at once; otherwise only the guard `requireTenant()` or `currentTenant()` rejects it.
+ * rejected immediately; otherwise only the guard `requireTenant()` or `currentTenant()` rejects it.
  *
  * @throws ConfigurationError for unknown or invalid options, or `subdomain` without a base domain (TEN-21)
  */

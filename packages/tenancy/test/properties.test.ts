@@ -87,7 +87,7 @@ describe("tenancy() with authentication on, for generated requests", () => {
           // Node itself refused the request as invalid HTTP.
           if (res.statusCode === 400 && text === "") resolve(undefined);
           else if (res.statusCode === 200) resolve((JSON.parse(text) as { tenant?: string }).tenant);
-          else reject(new Error(`answered ${res.statusCode} ${text}`));
+          else reject(new Error(`returned ${res.statusCode} ${text}`));
         });
       });
       req.on("error", reject);

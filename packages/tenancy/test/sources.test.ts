@@ -168,13 +168,13 @@ for (const [stack, serve] of Object.entries(stacks)) {
         () => ({ tenant: 7 }),
         () => ({ subject: ["ann"] }),
         () => {
-          throw new Error("the store is away");
+          throw new Error("the store is down");
         },
         () => {
           throw undefined;
         },
         () => {
-          // Passed to next(), this text would make Express skip to the next route.
+          // Passed to next(), this string would make Express skip to the next route.
           throw "route";
         },
       ];
