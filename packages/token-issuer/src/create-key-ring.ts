@@ -19,7 +19,7 @@ import { say } from "./say.ts";
  * the fault.
  *
  * @throws ConfigurationError for invalid options
- * @throws KeyRingError when the keys cannot be read or may not be used
+ * @throws KeyRingError when the keys cannot be read or must not be used
  */
 export function createKeyRing(options: KeyRingOptions): KeyRing {
   const settings = resolveKeyRing(options);

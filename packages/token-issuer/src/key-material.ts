@@ -57,7 +57,7 @@ async function newPrivateKey(algorithm: Algorithm, rsaBits: number): Promise<Key
 /**
  * Makes a key from a secret, under the same rules as for verification (AUTH-31, AUTH-32).
  *
- * @throws KeyRingError when the secret may not be used; the message does not contain it
+ * @throws KeyRingError when the secret must not be used; the message does not contain it
  */
 export function secretMaterial(
   secret: string | Uint8Array,

@@ -28,7 +28,7 @@ export interface Signer {
   readonly kid: string;
   readonly algorithm: Algorithm;
   /**
-   * Returns a signed token (JWS, compact) with exactly these claims. HMAC, ES256 and EdDSA return it at once; slower
+   * Returns a signed token (JWS, compact) with exactly these claims. HMAC, ES256 and EdDSA return it immediately; slower
    * algorithms sign in the thread pool and return a promise.
    */
   sign(claims: object): string | Promise<string>;

@@ -140,7 +140,7 @@ function issuerOptions(
   return withNames({ ...taken, keys, store, env, logger }, { subject: "the service", of });
 }
 
-/** @throws ConfigurationError for options that have no effect without the issuer */
+/** @throws ConfigurationError for options without effect when no issuer is configured */
 function refuseUnused({ options: { onRefresh, signingKeys }, nameOf }: Context): void {
   const message =
     "has no effect unless the service issues tokens; set plugin.auth.issue_tokens, or remove this option";

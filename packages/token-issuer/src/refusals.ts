@@ -9,7 +9,7 @@ interface RefusalText {
   readonly detail: string;
 }
 
-// Clients compare these texts byte for byte (REF-13).
+// Clients compare these details byte for byte (REF-13).
 const texts: Readonly<Record<RefreshRefusal, RefusalText>> = {
   invalid: { code: "ERR_SVC_REFRESH_INVALID", detail: "invalid refresh token" },
   access_token: {

@@ -29,7 +29,7 @@ export function keepSeconds(tokenSeconds: number, lifetimes: Lifetimes): number 
   return tokenSeconds + lifetimes.leewaySeconds + SETTLE_SECONDS;
 }
 
-/** Makes a ring of one key, which signs at once because no verifier knows an older key. */
+/** Creates a ring of one key, which signs immediately because no verifier knows an older key. */
 export function newRing(
   material: KeyMaterial,
   now: number,

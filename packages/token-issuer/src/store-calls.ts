@@ -132,7 +132,7 @@ function secondsOf(operation: string, moment: unknown): number {
   throw new TypeError(`${operation}() of the token store must return whole seconds since the Unix epoch`);
 }
 
-/** Returns whether the call had no effect: the circuit breaker was open, or the store's error says so. */
+/** Returns whether the call had no effect: the circuit breaker was open, or the store's error reports it. */
 function wasNotSent(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { code, ambiguous } = error as { readonly code?: unknown; readonly ambiguous?: unknown };

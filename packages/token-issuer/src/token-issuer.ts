@@ -34,7 +34,7 @@ export interface TokenIssuer {
    *
    * @param signal aborts for a client that has disconnected: until the token is used up, the call throws the signal's reason
    *   and the token stays valid
-   * @throws ProblemError 401 with one of eight texts (REF-13); 503 while the store does not respond (REF-17); 500 when the
+   * @throws ProblemError 401 with one of eight details (REF-13); 503 while the store does not respond (REF-17); 500 when the
    *   hook fails (REF-11). The token stays valid after a 503 or 500
    */
   refresh(refreshToken: string, signal?: AbortSignal): Promise<TokenPair>;
@@ -52,7 +52,7 @@ export interface TokenIssuer {
    * Signs a person out everywhere: ends the sessions that began before a given time (REV-10).
    *
    * @param notBefore seconds since the Unix epoch. Default: now by the clock of the store, which also dates sign-ins: all
-   *   existing sessions end, and every later sign-in is valid at once
+   *   existing sessions end, and every later sign-in is valid immediately
    * @returns `notBefore`
    * @throws IssueError for a time in the future, such as a time in milliseconds
    * @throws ProblemError 503 while the store does not respond
@@ -66,7 +66,7 @@ export interface TokenIssuer {
 /**
  * Creates an issuer of token pairs with rotating refresh tokens.
  *
- * @throws ConfigurationError that lists all unknown and invalid options; in `prod` also for an unshared store (ISS-16)
+ * @throws ConfigurationError that lists all unknown and invalid options; in `prod` including an unshared store (ISS-16)
  */
 export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
   const settings = resolveIssuerOptions(options);

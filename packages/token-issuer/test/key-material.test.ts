@@ -177,7 +177,7 @@ describe("key material", function () {
     });
   }
 
-  it("is rejected in a text that is too long or is not JSON, and the error does not quote the text", () => {
+  it("is rejected in a string that is too long or is not JSON, and the error does not quote the string", () => {
     expect(refusal(() => readRing("hunter2"), "broken").message).to.equal("the key ring is not JSON");
     refusal(() => readRing(" ".repeat(1_048_577)), "broken");
   });

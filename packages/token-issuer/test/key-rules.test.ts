@@ -46,7 +46,7 @@ describe("a key ring", () => {
     expect(retired.keys[0]?.retiredAt).to.equal(settled + kept);
   });
 
-  it("signs at once with the first key of a ring", async () => {
+  it("signs immediately with the first key of a ring", async () => {
     expect((await ring()).keys).to.have.length(1);
     expect((await ring()).keys[0]).to.include({ state: "current", publishedAt: start, promotedAt: start });
   });
@@ -123,7 +123,7 @@ describe("a key ring", () => {
     expect(message).to.contain("add another key first");
   });
 
-  it("retires a next key at once, because it has signed no tokens", async () => {
+  it("retires a next key immediately, because it has signed no tokens", async () => {
     const { document, second: kid } = await withNext();
     expect(states(retireKey(document, kid, start))).to.deep.equal(["current", "retired"]);
   });

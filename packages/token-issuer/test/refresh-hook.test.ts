@@ -28,7 +28,7 @@ describe("the refresh hook", () => {
   });
 
   for (const nothing of [undefined, null]) {
-    it(`ends the session at once when it returns ${String(nothing)} (REF-10)`, async () => {
+    it(`ends the session immediately when it returns ${String(nothing)} (REF-10)`, async () => {
       let active = true;
       const { issuer, store, events } = issuing({
         onRefresh: () => (active ? { scopes: [] } : nothing),

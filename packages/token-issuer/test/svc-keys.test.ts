@@ -221,7 +221,7 @@ describe("svc-keys", function () {
     expect(lifetimes).to.deep.equal({ accessSeconds: 60, refreshSeconds: 3600, leewaySeconds: 0 });
   });
 
-  it("replaces a leaked key at once with retire --now", async () => {
+  it("replaces a leaked key immediately with retire --now", async () => {
     const { changed } = await json("init", "--algorithm", "ES256");
     const alone = await run("retire", changed[0] ?? "", "--now");
     expect(alone.code).to.equal(1);
