@@ -143,7 +143,7 @@ describe("readiness of the PostgreSQL token store", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "token-store-ready" });
 
-  it("reports a missing table, a missing column, and a login that may not read or write the table", async () => {
+  it("reports a missing table, a missing column, and a database role without privileges on the table", async () => {
     const pool = openPool(database.url);
     const store = createPostgresTokenStore({ db: pool, name: "sessions", critical: true, timeoutMs: 15_000 });
     const readiness = store.readiness();
@@ -158,12 +158,12 @@ describe("readiness of the PostgreSQL token store", function () {
     expect(check).to.include({ name: "token-store", critical: false });
     expect(await check.check(signal)).to.deep.equal({
       healthy: false,
-      detail: "the database role may not read its table",
+      detail: "the database role has no SELECT privilege on the table",
     });
     await pool.query(`grant select on svc_auth_marks to ${login.name}`);
     expect(await check.check(signal)).to.deep.equal({
       healthy: false,
-      detail: "the database role may not write to its table",
+      detail: "the database role lacks the INSERT or UPDATE privilege on the table",
     });
     await other.end();
     await pool.query("create table drifted as select key, deadline, expires_at from svc_auth_marks");

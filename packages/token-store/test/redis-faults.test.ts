@@ -190,7 +190,7 @@ describe("createRedisTokenStore on a Redis that fails", function () {
     expect(await patient.isRevoked(revoked)).to.equal(false);
   });
 
-  it("rejects at once when there is no connection and the client does not wait for one (REF-17)", async () => {
+  it("rejects immediately when there is no connection and the client does not wait for one (REF-17)", async () => {
     const gone = new Redis(server.url, { ...strict, lazyConnect: true });
     gone.on("error", () => undefined);
     const error = await rejection(() =>

@@ -19,7 +19,7 @@ const TIMED_OUT: ReadonlySet<string | undefined> = new Set(["57014", "55P03"]);
 export type Connection = ReturnType<typeof createConnection>;
 
 /**
- * Returns functions that send statements within `timeoutMs`. `read` and `write` reject at once while the circuit
+ * Returns functions that send statements within `timeoutMs`. `read` and `write` reject immediately while the circuit
  * breaker is open.
  */
 export function createConnection(options: ResolvedTokenStore) {

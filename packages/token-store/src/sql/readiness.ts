@@ -7,7 +7,7 @@ import { lookSql } from "./statements.ts";
 
 const WORDS: ReadonlyMap<string | undefined, string> = new Map([
   ["42P01", "its table is missing"],
-  ["42501", "the database role may not read its table"],
+  ["42501", "the database role has no SELECT privilege on the table"],
   ["42703", "its table lacks a column"],
 ]);
 
@@ -20,7 +20,8 @@ export function createCheck(
     try {
       const { read_only: readOnly, writable } = await connection.probe(lookSql(quotedTable), signal);
       if (readOnly === true) return unhealthy("the database is read only: nothing can be revoked");
-      if (writable === false) return unhealthy("the database role may not write to its table");
+      if (writable === false)
+        return unhealthy("the database role lacks the INSERT or UPDATE privilege on the table");
       return { healthy: true, detail: "connected" };
     } catch (error) {
       if (error instanceof DeadlineError) return unhealthy(`no answer within ${error.ms} ms`);

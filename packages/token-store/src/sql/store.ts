@@ -66,7 +66,7 @@ export function createPostgresTokenStore(given: PostgresTokenStoreOptions): Post
     for (let total = 0; ;) {
       const deleted = Number((await connection.write(sweepSql(quotedTable, sweepBatch)))["deleted"]);
       total += deleted;
-      // An incomplete batch means that the rest, if any, is locked by another replica.
+      // An incomplete batch means that the remaining rows, if any, are locked by another replica.
       if (deleted < sweepBatch || stopped) return total;
     }
   });
@@ -88,7 +88,7 @@ export function createPostgresTokenStore(given: PostgresTokenStoreOptions): Post
     return row;
   }
 
-  /** Runs a write that has no effect when the server starts it after the caller's deadline. Returns its result. */
+  /** Runs a write without effect when the server starts it after the caller's deadline. Returns its result. */
   async function writeWhileDue(statement: (latestMs: number) => string): Promise<unknown> {
     const until = now() + timeoutMs;
     for (;;) {

@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 /** A proxy between a client and a server, which can drop answers. */
 export interface AnswerCutter extends AsyncDisposable {
   readonly url: string;
-  /** Closes the connection instead of passing on an answer, for each of the next `times` answers. */
+  /** Closes the connection instead of passing on a reply, for each of the next `times` replies. */
   cutNext(times: number): void;
   /** Number of dropped answers. */
   readonly cuts: number;
