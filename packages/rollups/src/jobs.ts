@@ -111,7 +111,7 @@ on conflict (rollup, tenant, month) do update set generation = kept.generation +
     const id = idOf(bucket, counted);
     const queued = await jobs.enqueue({ ...job, id }, { tx });
     if (queued.enqueued) return queued;
-    // A dead job may not have incremented the generation, if its workers were lost or did not know the task: retry it.
+    // A dead job has perhaps not incremented the generation, if its workers were lost or did not know the task: retry it.
     const revived = await jobs.retryDead?.([id], { tx });
     return { id, enqueued: revived?.includes(id) === true };
   }

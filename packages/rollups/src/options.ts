@@ -26,7 +26,7 @@ export const sourceOptions = defineOptions(`${SUBJECT} source`, {
   table: { kind: k.string() },
   /** Tenant column; null if rows have no tenant, in which case every call passes `tenant: null`. Required. */
   tenantColumn: { kind: nullOr(k.string()) },
-  /** Type of the tenant column: `text` (also for `varchar`), `uuid`, `integer` or `bigint`. Default: `text`. */
+  /** Type of the tenant column: `text` (for `varchar` too), `uuid`, `integer` or `bigint`. Default: `text`. */
   tenantType: { kind: k.withDefault(k.oneOf("text", "uuid", "integer", "bigint"), "text") },
   /**
    * Table without row security that lists the tenants, in a column with the name of `tenantColumn`; `verifyNext()` reads it

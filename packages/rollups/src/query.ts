@@ -58,7 +58,7 @@ export async function queryTotals(
 
 /**
  * Returns the SQL of the query: `$1` is the first month, `$2` the last month, `$3` the tenant if there is one. Contains
- * no text from the caller.
+ * no string from the caller.
  */
 function totalsSql(definition: Definition, hasTenant: boolean, { by, measures: given }: RollupQuery): string {
   const known = ["month", ...definition.groups.map(({ name }) => name)];

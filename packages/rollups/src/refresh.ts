@@ -149,7 +149,7 @@ export function checkSecured(
   throw new RollupError(
     "ERR_SVC_ROLLUP_TENANT",
     tenant === undefined
-      ? "row security hides rows from this role: use a role with BYPASSRLS to process all tenants at once"
+      ? "row security hides rows from this role: use a role with BYPASSRLS to process all tenants together"
       : "row security is on and the transaction is not scoped to this tenant: use withTenant(), or a role with BYPASSRLS",
   );
 }

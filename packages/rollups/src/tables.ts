@@ -17,7 +17,7 @@ const WRONG_SQL = /^(?:0A|22|42(?!501))/;
 
 /**
  * Checks the source, and lets the server parse the statements that read it, without reading a row. Skips the parsing if
- * the role may not read the source; the first refresh then reports errors.
+ * the role has no SELECT privilege on the source; the first refresh then reports errors.
  *
  * @throws RollupError `ERR_SVC_ROLLUP_SCHEMA`, `ERR_SVC_ROLLUP_ZONE`
  */
@@ -37,7 +37,7 @@ export async function checkSource(db: Queryable, definition: Definition): Promis
   if (!found.tenant) throw schema(`the source has no column ${givenSource}.${givenTenant ?? ""}`);
   if (!found.exact) {
     throw schema(
-      `${givenSource}.${givenTenant ?? ""} treats different texts as equal: its collation must be deterministic`,
+      `${givenSource}.${givenTenant ?? ""} treats different strings as equal: its collation must be deterministic`,
     );
   }
   if (found.readable) await probe(db, definition);

@@ -69,7 +69,7 @@ describe("the schema of a rollup", function () {
       ["no column expenses.at", { timeColumn: "at" }],
       ["must be timestamptz", { timeColumn: "day" }],
       ["no column expenses.account", { tenantColumn: "account" }],
-      ["expenses.nocase treats different texts as equal", { tenantColumn: "nocase" }],
+      ["expenses.nocase treats different strings as equal", { tenantColumn: "nocase" }],
       ["operator does not exist: text = uuid", { tenantType: "uuid" }],
       ["there is no parameter $1", { where: "category = $1" }],
     ];

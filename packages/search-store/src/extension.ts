@@ -72,7 +72,7 @@ export function explained(error: unknown, before: Extension): unknown {
   if (before.installed !== undefined || (state !== "42501" && state !== "58P01" && state !== "0A000"))
     return error;
   return lacking(
-    "this database role may not create pgvector: use a role that may, and run `create extension vector` in this database",
+    "this database role lacks the privilege to create pgvector: use a role that has it, and run `create extension vector` in this database",
     error,
   );
 }

@@ -27,7 +27,7 @@ export function deleteDocument(
 }
 
 /**
- * Deletes all chunks of a tenant and its approximate index (SEARCH-2). If this login may not drop the index,
+ * Deletes all chunks of a tenant and its approximate index (SEARCH-2). If this role cannot drop the index,
  * `maintainIndexes()` drops it later.
  */
 export async function deleteTenant(options: ResolvedOptions, tenant: string): Promise<number> {

@@ -29,7 +29,7 @@ describe("the embed callback", () => {
   });
 
   it("may throw or reject, and its error becomes the cause of the SearchError", async () => {
-    const cause = new Error("the model is away");
+    const cause = new Error("the model is down");
     for (const embed of [
       () => {
         throw cause;

@@ -36,7 +36,7 @@ const REFUSED: readonly (readonly [title: string, filter: unknown, says: RegExp]
     /^filter\.and\[1\]\.or\[0\]\.not\["a b"\]\.x is no/,
   ],
   ["NUL in a key", { "a\0b": 1 }, /must not contain NUL/],
-  ["NUL in a text", { a: "\0" }, /^filter\.a must not contain NUL/],
+  ["NUL in a string", { a: "\0" }, /^filter\.a must not contain NUL/],
   [
     "an unpaired surrogate",
     { a: { eq: "\ud800" } },

@@ -86,7 +86,7 @@ describe("a binary COPY to a real server", () => {
     }
   });
 
-  it("rejects with the server's error, whether at the start or at the end, and leaves the connection usable", async () => {
+  it("rejects with the server's error, whether at the beginning or at the end, and leaves the connection usable", async () => {
     const twice = await openSink(client, "stream", target);
     await twice.write([
       { ...ROW, ordinal: 1 },
@@ -128,7 +128,7 @@ describe("a binary COPY to a real server", () => {
 });
 
 describe("a server without pgvector", () => {
-  /** Returns a database that answers with these catalogue values. */
+  /** Returns a database that returns these catalogue values. */
   function server(installed: string | null, available: string | null, reachable = true): Queryable {
     return { query: () => Promise.resolve({ rows: [{ installed, available, reachable } as never] }) };
   }
@@ -161,7 +161,7 @@ describe("a server without pgvector", () => {
     }
   });
 
-  it("is rejected with a clear error if the role may not create pgvector", () => {
+  it("is rejected with a clear error if the role lacks the privilege to create pgvector", () => {
     const before = { installed: undefined, available: "0.8.0", reachable: false };
     checkExtension(before);
     const denied = Object.assign(new Error("permission denied to create extension"), { code: "42501" });

@@ -12,7 +12,7 @@ export interface Sink {
   end(): Promise<void>;
   /** Cancels the load; resolves when the connection is usable again. */
   abort(): Promise<void>;
-  /** Rejects as soon as the server refuses rows or the connection is lost, if the driver reports this at once. */
+  /** Rejects as soon as the server refuses rows or the connection is lost, if the driver reports this immediately. */
   readonly over?: Promise<void>;
 }
 

@@ -88,7 +88,7 @@ export async function tenantIndexOf(
 
 /**
  * Creates a tenant's approximate index, unless it exists. Drops and rebuilds an invalid index of an interrupted build. On a
- * pool it builds concurrently, so reads and writes continue. Several processes may call it at once: one builds and the
+ * pool it builds concurrently, so reads and writes continue. Several processes may call it concurrently: one builds and the
  * others wait.
  *
  * @throws SearchError `ERR_SVC_SEARCH_INDEX` if it cannot be created
@@ -215,7 +215,7 @@ function failed(name: string, cause?: unknown): SearchError {
 }
 
 /**
- * Returns whether a statement can run on a second connection beside a transaction, which concurrent index builds need. The
+ * Returns whether a statement can run on a second connection during a transaction, which concurrent index builds need. The
  * embedded database and a pool of one have no second connection.
  */
 export function hasSecondConnection(db: Database): boolean {
