@@ -7,7 +7,7 @@ import { BASE } from "./proxies.ts";
 /** Names of proxies and load generators that did not run, with the reason. */
 export type Skipped = ReadonlyMap<string, string>;
 
-/** One figure, as `--json` prints it. */
+/** One result, as `--json` prints it. */
 export interface Figure {
   readonly case: string;
   readonly metric: string;

@@ -1,12 +1,12 @@
 /** The options of every bench. */
 export interface BenchOptions {
-  /** Prints figures as JSON lines on standard output instead of a table. */
+  /** Prints results as JSON lines on standard output instead of a table. */
   readonly json: boolean;
-  /** Measures for a few seconds only, for rough figures. */
+  /** Measures for a few seconds only, for rough results. */
   readonly quick: boolean;
   /** Adds a run over sockets, in benches that have one. */
   readonly socket: boolean;
-  /** Records the figures as the baseline, in benches that have one. */
+  /** Records the results as the baseline, in benches that have one. */
   readonly record: boolean;
   /** Measures only these cases, and the cases that they are compared with. Default: all cases. */
   readonly only: readonly string[] | undefined;

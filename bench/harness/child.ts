@@ -1,4 +1,4 @@
-// The process of one case. It only answers the parent's requests and is idle in between.
+// The process of one case. It only replies to the parent's requests and is idle in between.
 import type { CaseModule, Listening, Spent, Subject } from "./subject.ts";
 
 /** The orders that the parent sends. */

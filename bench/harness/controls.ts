@@ -10,7 +10,7 @@ export interface Controls {
 
 export const controlLimits: readonly [low: number, high: number] = [0.95, 1.05];
 
-/** Thrown when the ratio of a control is too far from 1, so that the figures of the run are not usable. */
+/** Thrown when the ratio of a control is too far from 1, so that the results of the run are not usable. */
 export class VoidRunError extends Error {
   readonly measured: Measured;
 

@@ -23,7 +23,7 @@ export interface Crew extends AsyncDisposable {
 }
 
 // Use one size of the young generation for all cases. By default V8 shrinks it in an idle process by an amount that depends
-// on the loaded code, which changed figures by a fifth. A busy server has the largest size.
+// on the loaded code, which changed results by a fifth. A busy server has the largest size.
 const nodeFlags = ["--conditions=@svc/source", "--min-semi-space-size=16", "--max-semi-space-size=16"];
 // Far longer than a slice takes: a case that does not reply within this time fails the run.
 const answerWithinMs = 60_000;
@@ -69,11 +69,7 @@ function memberOf(name: string, child: ChildProcess): Member & { ask(order: Orde
       once(child, "exit", { signal: gone.signal }).then(([code]) => ({
         error: `its process ended with ${code}`,
       })),
-      delay(
-        answerWithinMs,
-        { error: `no answer within ${answerWithinMs / 1000} s` },
-        { signal: gone.signal },
-      ),
+      delay(answerWithinMs, { error: `no reply within ${answerWithinMs / 1000} s` }, { signal: gone.signal }),
     ]);
     child.send(order);
     try {
@@ -87,7 +83,7 @@ function memberOf(name: string, child: ChildProcess): Member & { ask(order: Orde
 
   async function askForTime(order: Order): Promise<Spent> {
     const reply = await ask(order);
-    if (!("cpuUs" in reply)) throw new Error(`${name}: an answer to another question`);
+    if (!("cpuUs" in reply)) throw new Error(`${name}: the reply to another request`);
     return reply;
   }
 
@@ -104,7 +100,7 @@ function memberOf(name: string, child: ChildProcess): Member & { ask(order: Orde
     cpuUs: async () => (await askForTime({ order: "cpu" })).cpuUs,
     async listen() {
       const reply = await ask({ order: "listen" });
-      if (!("port" in reply)) throw new Error(`${name}: an answer to another question`);
+      if (!("port" in reply)) throw new Error(`${name}: the reply to another request`);
       return reply;
     },
   };

@@ -1,4 +1,4 @@
-/** The costs of one case, one figure per round, in microseconds of CPU time. */
+/** The costs of one case, one measurement per round, in microseconds of CPU time. */
 export type Samples = readonly number[];
 
 export interface Summary {

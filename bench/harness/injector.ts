@@ -20,7 +20,7 @@ export interface Injector {
    * Sends `count` requests: the given ones in rotation, continuing where the last call stopped. Rejects for any status
    * other than 200.
    *
-   * @param inFlight how many requests wait for an answer at a time. Default: 1
+   * @param inFlight how many requests wait for a response at a time. Default: 1
    */
   run(requests: readonly RequestBytes[], count: number, inFlight?: number): Promise<void>;
 }
@@ -90,7 +90,7 @@ export function createInjector(server: Server): Injector {
           });
           function next(res: ServerResponse): void {
             left--;
-            if (res.statusCode !== 200) reject(new Error(`a request was answered with ${res.statusCode}`));
+            if (res.statusCode !== 200) reject(new Error(`a request returned ${res.statusCode}`));
             else if (left <= 0) resolve();
             else if (left < waiting) waiting--;
             else if (left % requestsPerTurn === 0) setImmediate(one);

@@ -1,7 +1,7 @@
 import { pairedRatioOf, ratioOf, type Samples, summarise } from "./figures.ts";
 import type { Measured } from "./rounds.ts";
 
-/** One figure, as `--json` prints it. */
+/** One result, as `--json` prints it. */
 export interface Figure {
   readonly bench: string;
   readonly case: string;
@@ -13,13 +13,13 @@ export interface Figure {
 /** The cases with which the other cases of a run are compared. */
 export interface Bases {
   readonly base: string;
-  /** A second base, whose ratios are printed beside the first ones. */
+  /** A second base, whose ratios are printed next to the first ones. */
   readonly second?: string | undefined;
   /** Further comparisons, from a case to the case that it is compared with; used if both were measured. */
   readonly pairs?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Returns all figures of a run: for each case its cost, its ratios and its cost above the base. */
+/** Returns all results of a run: for each case its cost, its ratios and its cost above the base. */
 export function figuresOf(
   bench: string,
   measured: Measured,
@@ -51,7 +51,7 @@ export function figuresOf(
   });
 }
 
-/** Returns the figures of a run as the lines of a table. */
+/** Returns the results of a run as the lines of a table. */
 export function tableOf(measured: Measured, { base, second, pairs = {} }: Bases): readonly string[] {
   const baseSamples = samplesOf(measured, base);
   const secondSamples = second === undefined ? undefined : measured.get(second);

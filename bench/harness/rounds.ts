@@ -7,7 +7,7 @@ export interface Effort {
   readonly rounds: number;
   /**
    * How many processes each case gets, one after another; they share the rounds. Default: 1. Each process starts with
-   * a heap and compiled code of its own, so one unlucky start does not decide the figure.
+   * a heap and compiled code of its own, so one unlucky start does not determine the result.
    */
   readonly processes?: number;
   /** Pieces of work before the first round. */

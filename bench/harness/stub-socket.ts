@@ -1,6 +1,6 @@
 import { Duplex } from "node:stream";
 
-/** A connection that accepts all writes at once and keeps the bytes only on request. */
+/** A connection that accepts all writes immediately and keeps the bytes only on request. */
 export class StubSocket extends Duplex {
   readonly remoteAddress: string = "127.0.0.1";
   readonly remoteFamily: string = "IPv4";

@@ -1,24 +1,24 @@
 import type { BenchOptions } from "./bench.ts";
 
-/** The verdict on one figure. `FAIL` and `VOID` end the run with exit code 1; `LESS` and an empty mark do not. */
+/** The verdict on one result. `FAIL` and `VOID` end the run with exit code 1; `LESS` and an empty mark do not. */
 export interface Verdict {
   readonly mark: "ok" | "FAIL" | "VOID" | "LESS" | "";
-  /** The figure and its bound. */
+  /** The result and its bound. */
   readonly text: string;
 }
 
-/** Returns the verdict on a figure that has a bound. */
+/** Returns the verdict on a result that has a bound. */
 export function judged(isKept: boolean, text: string): Verdict {
   return { mark: isKept ? "ok" : "FAIL", text };
 }
 
-/** Returns a verdict without a mark, for a figure that has no bound. */
+/** Returns a verdict without a mark, for a result without a bound. */
 export function unbounded(text: string): Verdict {
   return { mark: "", text };
 }
 
 /**
- * Reports the verdicts of a run, one per line. With `--quick` it reports only the figures: a quick run has too few
+ * Reports the verdicts of a run, one per line. With `--quick` it reports only the results: a quick run has too few
  * rounds and rows to decide a bound.
  *
  * @returns the exit code: 1 if a bound is missed or a group of cases is void

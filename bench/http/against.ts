@@ -15,7 +15,7 @@ const own = /^(?:svc|packages|full-packages|\+)/;
 const variants = new URL("./variants/", import.meta.url).href;
 
 /**
- * Measures the cases of these packages beside the same cases of another checkout, all in one run. The other checkout is
+ * Measures the cases of these packages and the same cases of another checkout, all in one run. The other checkout is
  * measured twice; the second measurement is the control.
  *
  * @throws Error when the directory is no checkout with installed dependencies

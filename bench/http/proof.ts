@@ -18,7 +18,7 @@ export interface Claims {
   readonly securityHeaders?: boolean;
   readonly etag?: boolean;
   readonly access?: Access;
-  /** Whether the route is described, so that an id that is no number is refused. */
+  /** Whether the route is described, so that an id that is not a number is rejected. */
   readonly described?: boolean;
   /** Counts the spans, of which each request has one. */
   readonly spans?: () => { readonly exported: number };

@@ -44,7 +44,7 @@ async function openPlace(embedded: boolean, note: (line: string) => void): Promi
       note(`${error.message}; set ${VARIABLE} to the URL of a server with pgvector.`);
     }
   }
-  note("The embedded server loads fewer chunks; its figures do not apply to a real server.");
+  note("The embedded server loads fewer chunks; its results do not apply to a real server.");
   return openInProcess();
 }
 
@@ -99,7 +99,7 @@ async function prove({ store, tenant }: Site, { name }: Way, chunks: readonly Ma
   }
 }
 
-/** Prints the figures and returns their verdicts. */
+/** Prints the results and returns their verdicts. */
 function report(kind: Place["kind"], rates: Rates, { json, print }: BenchOptions): readonly Verdict[] {
   const medians = new Map([...rates].map(([{ name }, all]) => [name, summarise(all).median]));
   const prefix = kind === "embedded" ? "embedded/" : "";

@@ -4,7 +4,7 @@ import jwksRsa, { type Options } from "jwks-rsa";
 
 /** A client that caches the keys of an endpoint. */
 export interface Keys {
-  /** Resolves with a value for a known key; undefined or a rejection counts as no answer. */
+  /** Resolves with a value for a known key; undefined or a rejection counts as no response. */
   keyOf(kid: string): Promise<unknown>;
   stop(): void;
 }

@@ -3,7 +3,7 @@ import { expectEqual } from "../harness/expect-equal.ts";
 import type { Case, Keys } from "./cases.ts";
 import { type Endpoint, endpoint, KID } from "./endpoint.ts";
 
-/** One figure, and the bound for `svc`. */
+/** One result, and the bound for `svc`. */
 export interface Scenario {
   readonly metric: string;
   readonly bound: number;
@@ -97,7 +97,7 @@ async function answered(keys: Keys, kid: string): Promise<boolean> {
   }
 }
 
-// Check that the client works: a client that answers no call would send the fewest requests.
+// Check that the client works: a client that fails every call would send the fewest requests.
 async function mustAnswer(keys: Keys): Promise<void> {
   expectEqual("a key that is published", await answered(keys, KID), true);
 }

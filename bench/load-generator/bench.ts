@@ -14,7 +14,7 @@ const TOLERANCE = 0.02;
 /** The throughput of svc, relative to autocannon, and absolute if the server allows it. */
 const LEAST_RATIO = 0.8;
 const LEAST_PER_SECOND = 36_000;
-/** Requests per second of the open loop, with which a third of the clients wait for an answer. */
+/** Requests per second of the open loop, with which a third of the clients wait for a response. */
 const RATE = 500;
 const PERCENTILE_ROUNDS = 3;
 

@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { loadTest } from "@svc/load-test";
 import type { Effort, Reading } from "./reading.ts";
 
-/** The part of autocannon that this bench uses; it has no types of its own. */
+/** The part of autocannon that this bench uses; autocannon does not publish types. */
 type Autocannon = (options: {
   readonly url: string;
   readonly connections: number;

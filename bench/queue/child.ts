@@ -1,4 +1,4 @@
-// The process of one queue. It only answers the parent's requests and is idle in between.
+// The process of one queue. It only replies to the parent's requests and is idle in between.
 import { setTimeout as delay } from "node:timers/promises";
 import { type Contestant, handlers, type HandlerName, type Mode, type Working } from "./contestant.ts";
 import { serverCpu } from "./server-cpu.ts";
@@ -218,7 +218,7 @@ async function latency(queue: Contestant, mode: Mode, jobs: number): Promise<Rep
   });
   await delay(300);
   // After the vacuum each connection looks up the table again, which is not the queue's cost, so these first jobs are
-  // not counted. A queue may have several connections, so one job for each is queued at once.
+  // not counted. A queue may have several connections, so one job for each is queued together.
   const awake = Promise.withResolvers<void>();
   const connections = queue.isSingle === true ? 1 : IN_FLIGHT;
   let left = connections;

@@ -16,7 +16,7 @@ const SETTLING = 60;
 /**
  * Counts the transactions of all connections per job while many workers, each with one connection, are idle; the name
  * of the row contains their number. A separate producer queues each job after a pause. For comparison, the waiting
- * times of the jobs are printed, also with a single worker.
+ * times of the jobs are printed, even with a single worker.
  */
 export async function measureHerd(
   url: string,

@@ -24,7 +24,7 @@ interface Try {
 }
 
 /**
- * Measures latencies; a figure is the median of the rounds. graphile-worker runs in both modes, and its better mode
+ * Measures latencies; a result is the median of the rounds. graphile-worker runs in both modes, and its better mode
  * counts. A round counts only if the machine was undisturbed, judged by the commits without a queue; other rounds are
  * repeated.
  */
@@ -68,7 +68,7 @@ export async function measureLatency(
     return [...new Set(tries.map(({ member }) => member.name))].map((name) => {
       const [values = []] = tries
         .filter(({ member }) => member.name === name)
-        // If no round counts, show all rounds; `doubt` says so.
+        // If no round counts, show all rounds; `doubt` contains the reason.
         .map((each) => (each.rounds.length > 0 ? each.rounds : each.all).map(of))
         .toSorted((a, b) => summarise(a).median - summarise(b).median);
       return { name, metric: `latency/${metric}`, unit: "ms", values, bound: latencyBounds[metric], doubt };

@@ -58,7 +58,7 @@ async function memberOf(name: string, child: ChildProcess): Promise<Member> {
     const reply = Promise.race([
       once(child, "message", { signal }).then(([message]) => message as Reply),
       once(child, "exit", { signal }).then(([code]) => ({ error: `its process ended with ${code}` })),
-      delay(ANSWER_WITHIN_MS, { error: `no answer within ${ANSWER_WITHIN_MS / 1000} s` }, { signal }),
+      delay(ANSWER_WITHIN_MS, { error: `no reply within ${ANSWER_WITHIN_MS / 1000} s` }, { signal }),
     ]);
     child.send(order);
     try {

@@ -15,7 +15,7 @@ const DEADLOCKS = 5;
 /**
  * Creates the queue pg-boss. `default`: one worker per slot, which fetches one job and polls again after two seconds.
  * `fastest`: workers that fetch 500 jobs in total, without a pause while their batches are full; their handlers run as
- * many jobs at once as the other queues do. `tell()` switches to a queue with `notify`, because otherwise the latency
+ * many jobs concurrently as the other queues do. `tell()` switches to a queue with `notify`, because otherwise the latency
  * would be the polling interval.
  *
  * @param most the number of workers that share the batch in the mode `fastest`: four with 125 jobs each are faster than

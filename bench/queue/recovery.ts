@@ -9,7 +9,7 @@ const NEWER = { jobs: 5, everyMs: 20 };
 const LEASE_MS = 1500;
 const GIVEN_UP_MS = 60_000;
 
-/** The maximum of each figure in milliseconds (JOB-34). */
+/** The maximum of each result in milliseconds (JOB-34). */
 export const recoveryLimits = { "recovery/1000-expired": 2000, "recovery/under-flow": 1000 } as const;
 export type RecoveryMetric = keyof typeof recoveryLimits;
 

@@ -33,12 +33,12 @@ export interface Result {
   readonly name: string;
   readonly metric: string;
   readonly unit: "per_s" | "ms" | "tx";
-  /** One figure per round. */
+  /** One measurement per round. */
   readonly values: readonly number[];
   readonly bound: Bound | undefined;
-  /** The maximum, for a figure that is not compared with other queues. */
+  /** The maximum, for a result that is not compared with other queues. */
   readonly limit?: number | undefined;
-  /** Why the figure is not usable. */
+  /** Why the result is not usable. */
   readonly doubt?: string | undefined;
   readonly workerUs?: number | undefined;
   readonly serverUs?: number | undefined;
@@ -73,7 +73,7 @@ function drainRow(handler: HandlerName, concurrency: 1 | 10 | 50, mode: Mode): R
     rounds: handler === "noop" ? (mode === "fastest" ? 2 : 1) : 0.6,
     order(name, round, share) {
       if (name === spreadBoss && mode === "default") return undefined;
-      // Measure only one round, which takes four seconds: the figure is pg-boss's polling interval.
+      // Measure only one round, which takes four seconds: the result is pg-boss's polling interval.
       if (name === "pg-boss" && mode === "default" && round > 0) return undefined;
       const size = drainSize(name, handler, concurrency, mode);
       const jobs = name === "pg-boss" && mode === "default" ? size : Math.max(10, Math.round(size * share));

@@ -1,6 +1,6 @@
 import type { Bound } from "./rows.ts";
 
-/** One figure, as `--json` prints it with the name of the bench. */
+/** One result, as `--json` prints it with the name of the bench. */
 export interface Figure {
   readonly case: string;
   readonly metric: string;
@@ -13,7 +13,7 @@ export interface Verdict {
   readonly broken: boolean;
 }
 
-/** Compares the figure of `ours` with the best figure of the peers; returns undefined if either is missing. */
+/** Compares the result of `ours` with the best result of the peers; returns undefined if either is missing. */
 export function verdictOf(
   ours: string,
   peers: readonly string[],
@@ -41,7 +41,7 @@ export function verdictOf(
   return { line: `${mark} ${label}: ${shown}, ${what}`, broken: !kept && !bound.goal };
 }
 
-/** Compares a figure only with its limit, not with the peers. */
+/** Compares a result only with its limit, not with the peers. */
 export function limitVerdict({ metric, value, unit }: Figure, limit: number): Verdict {
   const broken = !(value <= limit);
   const mark = broken ? "FAIL" : "ok  ";
@@ -50,8 +50,8 @@ export function limitVerdict({ metric, value, unit }: Figure, limit: number): Ve
 }
 
 /**
- * Checks a latency bound for two processes of the same case. Returns a void verdict if only one of them keeps the bound
- * or there is a doubt: in both cases the machine determined the figures. Otherwise, or without a second process,
+ * Checks a latency bound for two processes of the same case. Returns a void verdict if only one of them is within the bound
+ * or there is a doubt: in both cases the machine determined the results. Otherwise, or without a second process,
  * returns undefined.
  */
 export function voidOf(
@@ -66,7 +66,7 @@ export function voidOf(
   const [one, other] = [ours, control].map((name) => verdictOf(name, peers, metric, figures, bound));
   if (one === undefined || other === undefined) return undefined;
   const why =
-    doubt ?? (one.broken === other.broken ? undefined : "only one of svc and control keeps the bound");
+    doubt ?? (one.broken === other.broken ? undefined : "only one of svc and control is within the bound");
   return why === undefined ? undefined : voided(one, why, metric);
 }
 

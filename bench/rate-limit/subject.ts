@@ -7,7 +7,7 @@ import type { Subject } from "../harness/subject.ts";
 import { addRoute, item, openTraffic, urlOf } from "../http/route.ts";
 import { limitBy, type LimitSetting } from "./limits.ts";
 
-/** How many requests wait for an answer at a time. */
+/** How many requests wait for a response at a time. */
 const IN_FLIGHT = 16;
 
 /** Starts an application of Express 5 with the limit of a case. */

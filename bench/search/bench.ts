@@ -31,7 +31,7 @@ export const search: Bench = {
     }
     await using place = await openInProcess();
     for (const line of place.about) options.note(line);
-    options.note("The embedded server gets a smaller corpus; its figures do not apply to a real server.");
+    options.note("The embedded server gets a smaller corpus; its results do not apply to a real server.");
     const scenario = embeddedScenario(options.quick, options.rounds);
     verdicts.push(...report(scenario.name, await runScenario(place, scenario, options.note), options));
     return conclude(verdicts, options);
@@ -39,7 +39,7 @@ export const search: Bench = {
 };
 
 /**
- * Runs `work` on a server with pgvector; returns false, with a note, if there is none. A server that the environment
+ * Runs `work` on a server with pgvector; returns false, with a note, if there is no such server. A server that the environment
  * names must exist.
  */
 async function overServer({ note }: BenchOptions, work: (place: Place) => Promise<void>): Promise<boolean> {
@@ -60,7 +60,7 @@ async function overServer({ note }: BenchOptions, work: (place: Place) => Promis
   }
 }
 
-/** Prints the figures and returns their verdicts. */
+/** Prints the results and returns their verdicts. */
 function report(scenario: string, rows: readonly Row[], { json, print }: BenchOptions): readonly Verdict[] {
   const prefix = scenario === EMBEDDED ? "embedded/" : "";
   if (json) {

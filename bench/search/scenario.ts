@@ -22,7 +22,7 @@ export interface Scenario {
   readonly force?: boolean | undefined;
 }
 
-/** The figures of one side for one kind of search. */
+/** The results of one compared layout for one kind of search. */
 export interface Row {
   readonly side: Side["name"];
   readonly metric: string;

@@ -25,7 +25,7 @@ export class NoVectorServerError extends Error {}
 /**
  * Creates a database on the server that the environment names, or else on an installed server that it starts.
  *
- * @throws NoVectorServerError when neither exists, or it has no pgvector
+ * @throws NoVectorServerError when neither exists, or the server does not have pgvector
  */
 export async function openServer(url: string | undefined): Promise<Place> {
   if (url !== undefined && url !== "") return openDatabase(url, VARIABLE, () => Promise.resolve());

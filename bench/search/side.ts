@@ -1,6 +1,6 @@
 import type { Made, Meta, Query } from "./generator.ts";
 
-/** The kind of a search: by vector only, also by words, or by vector among the chunks of one kind or of one batch. */
+/** The kind of a search: by vector only, by vector and words, or by vector among the chunks of one kind or of one batch. */
 export type Ask = "vector" | "hybrid" | "filtered" | "filtered-rare";
 
 /** Returns the metadata that the hits must have. */

@@ -2,7 +2,7 @@ import { summarise } from "../harness/figures.ts";
 import type { Measured } from "../harness/rounds.ts";
 import type { Group } from "./cases.ts";
 
-/** One figure, as `--json` prints it. */
+/** One result, as `--json` prints it. */
 export interface Figure {
   readonly case: string;
   readonly metric: string;
@@ -45,7 +45,7 @@ export function medianOf(measured: Measured, name: string): number | undefined {
   return samples && summarise(samples).median;
 }
 
-/** Returns a figure as a line of text. */
+/** Returns a result as a line of text. */
 export function lineOf({ case: name, metric, value }: Figure): string {
   return `${name.padEnd(19)}${metric.padEnd(19)}${value.toFixed(2).padStart(9)}`;
 }

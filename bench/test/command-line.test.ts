@@ -61,7 +61,7 @@ describe("npm run bench", () => {
     expect(ratioOf(measured.get("hashes 20") ?? [], measured.get("hashes 1") ?? [])).to.be.within(6, 60);
   });
 
-  it("measures a chosen case beside the base and the controls", () => {
+  it("measures a chosen case together with the base and the controls", () => {
     const names = chosenCases(["node-http"]).map(({ name }) => name);
     expect(names).to.deep.equal(["bare-express5", "control", "node-http", "control-2"]);
   });

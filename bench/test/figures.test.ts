@@ -9,7 +9,7 @@ const measured = new Map([
   ["again", [10, 12, 11, 40, 10]],
 ]);
 
-describe("the figures of a run", () => {
+describe("the results of a run", () => {
   it("are minimum, lower quartile, median and maximum of the rounds", () => {
     expect(summarise([5, 1, 4, 2, 3])).to.deep.equal({ min: 1, p25: 2, median: 3, max: 5 });
     expect(summarise([1, 2])).to.deep.equal({ min: 1, p25: 1.25, median: 1.5, max: 2 });

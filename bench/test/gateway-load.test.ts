@@ -94,7 +94,7 @@ describe("the benchmark gateway-load", () => {
 
 /** Defines a test that a proxy returns the response of the server. */
 function passesOn({ name, start }: Proxy): void {
-  it(`${name} returns the response of the server, also for several requests on a connection`, async () => {
+  it(`${name} returns the response of the server, even for several requests on a connection`, async () => {
     await using upstream = await startNode("./upstream-process.ts");
     await using proxy = await start(upstream.url);
     const texts = await Promise.all(

@@ -36,7 +36,7 @@ describe("the bounds of the http benchmark", () => {
     );
   });
 
-  it("fail for a case without figures, and are omitted for cases that were not measured", () => {
+  it("fail for a case without results, and are omitted for cases that were not measured", () => {
     expect(verdictsOf(measuredWith({}))).to.deep.equal([]);
     const empty: Measured = new Map([...measuredWith({}), ["svc-express", []]]);
     expect(verdictsOf(empty)[0]?.broken).to.equal(true);

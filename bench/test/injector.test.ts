@@ -111,6 +111,6 @@ describe("the injector", () => {
       res.end();
     });
     const run = createInjector(server).run(openTraffic.requests, 10);
-    expect(await run.catch((error: Error) => error.message)).to.equal("a request was answered with 500");
+    expect(await run.catch((error: Error) => error.message)).to.equal("a request returned 500");
   });
 });

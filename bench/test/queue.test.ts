@@ -39,7 +39,7 @@ describe("the queue and queue-depth benchmarks", function () {
     return { code, figures: printed.map((line) => JSON.parse(line) as Figure & { bench: string }), said };
   }
 
-  it("drains jobs with each queue, and prints the server's durability and commit time", async () => {
+  it("drain jobs with each queue, and print the server's durability and commit time", async () => {
     const { code, figures, said } = await run(queue, ["drain/noop/c10/fastest", "latency"]);
     const everybody = ["svc", ...peers, "control", "svc-apart", "by-hand", "commit"];
     const latencies = ["p50", "p99"].flatMap((share) =>
@@ -61,7 +61,7 @@ describe("the queue and queue-depth benchmarks", function () {
     expect(code, "a quick run judges no bound").to.equal(0);
   });
 
-  it("measures the recovery of expired leases only for svc (JOB-34)", async () => {
+  it("measure the recovery of expired leases only for svc (JOB-34)", async () => {
     const { figures, said } = await run(queue, ["recovery"]);
     expect(figures.map(({ case: name, metric, unit }) => [name, metric, unit])).to.deep.equal([
       ["svc", "recovery/1000-expired", "ms"],
@@ -71,7 +71,7 @@ describe("the queue and queue-depth benchmarks", function () {
     expect(said.join("\n")).not.to.match(/graphile-worker|bound/);
   });
 
-  it("lists the rows and states for an unknown name", async () => {
+  it("reject an unknown name, and list the existing rows or cases", async () => {
     const reason = async (bench: typeof queue): Promise<string> =>
       run(bench, ["nothing"]).then(
         () => "none",
@@ -87,7 +87,7 @@ describe("the queue and queue-depth benchmarks", function () {
       .and.to.include.members(["drain/noop/10x10/fastest", "herd/40"]);
   });
 
-  it("measures claim() calls and a worker's claims in a table with many other rows", async () => {
+  it("measure claim() calls and a worker's claims in a table with many other rows", async () => {
     const { figures } = await run(queueDepth, ["100-running", "old-snapshot"]);
     expect(figures.map(({ metric, unit }) => [metric, unit])).to.deep.equal(
       ["empty", "100-running", "old-snapshot"].flatMap((state) => [
@@ -111,7 +111,7 @@ describe("the queue and queue-depth benchmarks", function () {
     ]);
   });
 
-  it("compares svc with the better peer, and distinguishes a goal from a bound", () => {
+  it("compare svc with the better peer, and distinguish a goal from a bound", () => {
     const figures = (values: readonly [string, number][], metric: string, unit: "per_s" | "ms"): Figure[] =>
       values.map(([name, value]) => ({ case: name, metric, value, unit }));
     const verdict = (...given: Parameters<typeof figures>): ReturnType<typeof verdictOf> =>
@@ -142,7 +142,7 @@ describe("the queue and queue-depth benchmarks", function () {
     expect(verdictOf("svc", peers, "drain/1ms/c1/default", [], undefined)).to.equal(undefined);
   });
 
-  it("compares the latency with a separate producer only with that of graphile-worker, with its own bound", () => {
+  it("compare the latency with a separate producer only with that of graphile-worker, with its own bound", () => {
     const figures = [
       { case: "svc-apart", metric: "latency/p50", value: 8, unit: "ms" },
       { case: "graphile-worker", metric: "latency/p50", value: 10, unit: "ms" },
@@ -166,7 +166,7 @@ describe("the queue and queue-depth benchmarks", function () {
     expect(apartBounds.p99.factor).to.equal(1);
   });
 
-  it("compares a figure with its limit if no peer has that figure", () => {
+  it("compare a result with its limit if no peer has a result for that metric", () => {
     const figure = (value: number): Figure => ({
       case: "svc",
       metric: "recovery/1000-expired",
@@ -221,7 +221,7 @@ describe("the queue and queue-depth benchmarks", function () {
       expect(said.at(-1)).to.include("latency, all 4 rounds, 4 of which count: median p99 svc 2.50");
     });
 
-    it("leaves a round with slow commits out of the figures, and reports it", async () => {
+    it("excludes a round with slow commits from the results, and reports it", async () => {
       const { results, said } = await measured((round) => round % 2 === 1);
       expect(valuesOf(results, "svc")).to.deep.equal([2, 4, 6, 8]);
       expect(valuesOf(results, "commit")).to.deep.equal([2, 4, 6, 8]);
@@ -256,7 +256,7 @@ describe("the queue and queue-depth benchmarks", function () {
     });
   });
 
-  it("orders the cases so that each case follows every other case once", () => {
+  it("order the cases so that each case follows every other case once", () => {
     const after = new Set<string>();
     for (let slice = 0; slice < 8; slice++) {
       const order = orderOf(slice, 8);
@@ -266,7 +266,7 @@ describe("the queue and queue-depth benchmarks", function () {
     expect(after.size).to.equal(8 * 7);
   });
 
-  it("declares a figure void when only one of svc and control keeps the bound", () => {
+  it("mark a result as void when only one of svc and control is within the bound", () => {
     const verdict = (own: number, control: number, doubt?: string): ReturnType<typeof voidOf> => {
       const figures = [
         { case: "svc", metric: "latency/p99", value: own, unit: "ms" },
@@ -276,7 +276,7 @@ describe("the queue and queue-depth benchmarks", function () {
       return voidOf(["svc", "control"], peers, "latency/p99", figures, latencyBounds.p99, doubt);
     };
     const line = (ratio: string): string =>
-      `VOID latency/p99: only one of svc and control keeps the bound; latency/p99: ${ratio} x pg-boss, bound at most 0.75`;
+      `VOID latency/p99: only one of svc and control is within the bound; latency/p99: ${ratio} x pg-boss, bound at most 0.75`;
     expect(verdict(8, 5)).to.deep.equal({ line: line("0.80"), broken: true });
     expect(verdict(5, 8)).to.deep.equal({ line: line("0.50"), broken: true });
     expect(verdict(5, 7)).to.equal(undefined);
@@ -288,7 +288,7 @@ describe("the queue and queue-depth benchmarks", function () {
     });
   });
 
-  it("returns how many jobs would start again after a kill, by queue and mode", () => {
+  it("report how many jobs would start again after a kill, by queue and mode", () => {
     expect(inHand("svc", 50, "default")).to.equal(50);
     expect(inHand("svc", 50, "fastest")).to.equal(500);
     expect(inHand("graphile-worker", 50, "fastest")).to.equal(550);

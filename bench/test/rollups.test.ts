@@ -23,7 +23,7 @@ describe("the rollups benchmark", () => {
     expect(verdictOf("a", 7, {})).to.deep.equal({ mark: "", text: "a: 7.00 x" });
   });
 
-  it("finds how plans read each table, and accepts only range scans of an index", async () => {
+  it("reports the scan of each table in a plan, and accepts only index range scans", async () => {
     const scan = { "Node Type": "Seq Scan", "Relation Name": "expenses" };
     const range = {
       "Node Type": "Bitmap Heap Scan",

@@ -24,7 +24,7 @@ describe("the search and ingest benchmarks", function () {
     note: () => undefined,
   };
 
-  it("generates the same unit vectors each time, even for a part of the corpus", () => {
+  it("generate the same unit vectors each time, even for a part of the corpus", () => {
     const corpus = createCorpus({ tenants: 3, perTenant: 50 });
     const chunks = [...corpus.chunksOf("t0002")];
     expect(chunks).to.deep.equal([...createCorpus({ tenants: 3, perTenant: 50 }).chunksOf("t0002")]);
@@ -42,7 +42,7 @@ describe("the search and ingest benchmarks", function () {
     expect(new Set(corpus.queries(12).map(({ tenant }) => tenant))).to.deep.equal(new Set(corpus.tenants));
   });
 
-  it("finds the nearest chunks exactly, with and without a filter", () => {
+  it("find the nearest chunks exactly, with and without a filter", () => {
     const corpus = createCorpus({ tenants: 1, perTenant: 200 });
     const chunks = [...corpus.chunksOf("t0000")];
     const queries = corpus.queries(3);
@@ -72,7 +72,7 @@ describe("the search and ingest benchmarks", function () {
     ).to.equal(0.5);
   });
 
-  it("compares svc with the shared index at the settings with sufficient recall", () => {
+  it("compare svc with the shared index at the settings with sufficient recall", () => {
     const row = (side: Row["side"], metric: string, recall: number, p50: number): Row => ({
       side,
       metric,
@@ -111,7 +111,7 @@ describe("the search and ingest benchmarks", function () {
     ]);
   });
 
-  it("searches the same chunks on every side through an approximate index", async () => {
+  it("run every compared layout on the same chunks and with an approximate index", async () => {
     await using place = await openInProcess();
     const noted: string[] = [];
     const scenario = { ...embeddedScenario(true, 1), size: { tenants: 2, perTenant: 120 }, queries: 4 };
@@ -129,7 +129,7 @@ describe("the search and ingest benchmarks", function () {
       .and.to.include("partitions: approximate index: one for each of 2 partitions");
   });
 
-  it("distinguishes an approximate plan from an exact plan, and lists what a plan reads", () => {
+  it("distinguish an approximate plan from an exact plan, and list what a plan reads", () => {
     const plan = [
       "Limit",
       "  ->  Index Scan using shared_hnsw on shared_chunks",
@@ -148,7 +148,7 @@ describe("the search and ingest benchmarks", function () {
     expect([percentile([5, 1, 3, 2, 4], 0.5), percentile([5, 1, 3, 2, 4], 0.99)]).to.deep.equal([3, 5]);
   });
 
-  it("lists the cases for an unknown case", async () => {
+  it("list the cases for an unknown case", async () => {
     const reason = (bench: typeof search): Promise<string> =>
       bench.run(options).then(
         () => "none",

@@ -42,7 +42,7 @@ describe("the tokens benchmark", function () {
     expect(proven.filter((name) => name.startsWith("control-"))).to.have.length(5);
   });
 
-  it("prints its figures as JSON lines, and checks no limits with --quick", async () => {
+  it("prints its results as JSON lines, and checks no limits with --quick", async () => {
     const printed: string[] = [];
     const noted: string[] = [];
     const options: BenchOptions = {

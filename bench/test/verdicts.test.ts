@@ -22,7 +22,7 @@ describe("conclude()", () => {
     });
   });
 
-  it("reports figures and checks no limits with --quick", () => {
+  it("reports results and checks no limits with --quick", () => {
     expect(concluded([missed, voided], true)).to.deep.equal({
       code: 0,
       noted: ["     a: 2, at most 1", "     the control is at 1.2", "--quick: bounds are not judged"],

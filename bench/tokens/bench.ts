@@ -7,7 +7,7 @@ import { doubtOf, durability, makeDatabase, startDurable } from "../queue/server
 import { caseNames, chosen, type Group, groupsOf, type Servers, uses } from "./groups.ts";
 import { type Effort, fullEffort, measureTimes, quickEffort, type Times } from "./measure.ts";
 
-/** One figure, as `--json` prints it. */
+/** One result, as `--json` prints it. */
 export interface Figure {
   readonly case: string;
   readonly metric: string;

@@ -13,7 +13,7 @@ export interface Effort {
 export const fullEffort: Effort = { rounds: 31, warmUpMs: 1500, sliceMs: 120 };
 export const quickEffort: Effort = { rounds: 5, warmUpMs: 300, sliceMs: 40 };
 
-/** CPU time and wall-clock time of one piece of work in microseconds, one figure per round. */
+/** CPU time and wall-clock time of one piece of work in microseconds, one measurement per round. */
 export interface Times {
   readonly cpu: Samples;
   readonly wall: Samples;
