@@ -169,7 +169,7 @@ async function oneFault(name: string, faultMs: number, scene: Scene, fault: Faul
   );
   report.rule(
     known.length >= fewestReports && named.length === known.length,
-    `${name}: /ready answers 503 and names the database (${named.length} of ${known.length})`,
+    `${name}: /ready returns 503 and names the database (${named.length} of ${known.length})`,
   );
   report.rule(
     longestReport <= checkMs + roomMs,
@@ -177,7 +177,7 @@ async function oneFault(name: string, faultMs: number, scene: Scene, fault: Faul
   );
   report.rule(
     health.every((each) => each.status === 200),
-    `${name}: /health answers 200 all the time`,
+    `${name}: /health returns 200 all the time`,
   );
   report.rule(
     longestHealth <= graceMs + roomMs,

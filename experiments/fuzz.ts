@@ -11,16 +11,16 @@ import type { FuzzedSettings } from "./services/fuzzed.ts";
 const maxBody = 16 * 1024;
 const sideBySide = 32;
 const batchSize = 512;
-/** Returns the milliseconds to wait for an answer, which exceed every deadline of the service. */
+/** Returns the milliseconds to wait for a response, which exceed every deadline of the service. */
 const lastMs = (run: Run): number => (run.quick ? 5000 : 8000);
 const samples = 8;
 const legalId = /^[!-~]{1,128}$/;
 
-/** Sends thousands of invalid or unusual requests, and checks every byte of the answers. */
+/** Sends thousands of invalid or unusual requests, and checks every byte of the responses. */
 export const fuzz: Experiment = {
   name: "fuzz",
   description:
-    "10,000 unusual and invalid requests: each gets a problem or a valid answer, no invalid one reaches a route",
+    "10,000 unusual and invalid requests: each gets a problem or another valid response, no invalid one reaches a route",
   brokenVariants: ["broken-handler", "broken-raw-log", "broken-plain-server"],
   async run(run, report) {
     const seed = run.seed ?? Math.floor(Math.random() * 1e9);
@@ -35,7 +35,7 @@ export const fuzz: Experiment = {
     await hasLine(service, "/the-end", run);
     reportResults(results, seed, report);
     reportLog(service.lines, report);
-    report.rule(status === 200, "/health answers 200 afterwards");
+    report.rule(status === 200, "/health returns 200 afterwards");
     report.rule(service.exit === undefined, `the process survives (${service.ending})`);
   },
 };
@@ -126,11 +126,11 @@ function reportResults(results: readonly Result[], seed: number, report: Report)
   }
   const errors = answered.filter((each) => each.answers.some(({ status }) => status >= 500));
   report.rule(share >= 0.95, "at least 95 % of the requests are answered");
-  report.rule(unlisted.length === 0, "every request without an answer belongs to a listed class");
-  report.rule(errors.length === 0, "no answer is a 5xx");
+  report.rule(unlisted.length === 0, "every request without a response belongs to a listed class");
+  report.rule(errors.length === 0, "no response is a 5xx");
   report.rule(
     wrong.length === 0,
-    "every answer is valid HTTP with a legal request id, every refusal a problem",
+    "every response is valid HTTP with a legal request id, every refusal a problem",
   );
   report.rule(trespasses.length === 0, "no request that must be refused reaches a route");
 }

@@ -63,7 +63,7 @@ async function stream(
   const growth = highest - before;
   report.figure(name, "bytes", arrived.bytes, "B");
   report.figure(name, "duration", (performance.now() - began) / 1000, "s");
-  report.figure(name, "resident memory at the start", idle / mb, "MB");
+  report.figure(name, "resident memory at startup", idle / mb, "MB");
   report.figure(name, "highest memory of the warm-up", before / mb, "MB");
   report.figure(name, "memory growth", growth / mb, "MB");
   report.rule(

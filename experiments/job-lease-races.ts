@@ -157,7 +157,7 @@ function pick(owners: readonly LateOwner[], n: number): LateOwner {
  * must succeed.
  */
 async function sameInstant(count: number, { bench, next, run, report }: Scene): Promise<void> {
-  const name = "ended and claimed at once";
+  const name = "ended and claimed concurrently";
   const jobs = Array.from({ length: count }, (_, n) => ({ id: `job-${n}`, task: "late" }));
   await bench.table.enqueueMany(jobs);
   const leases = await claimAll(bench.table, jobs);

@@ -15,7 +15,7 @@ const flow = { jobs: 5, everyMs: 20 };
 
 interface Scene {
   readonly name: string;
-  /** Whether newer jobs are enqueued meanwhile, 250 a second. */
+  /** Whether newer jobs are enqueued during the recovery, 250 a second. */
   readonly flows: boolean;
   /** Whether the workers start after the leases have expired. */
   readonly startsLater?: boolean;

@@ -16,7 +16,7 @@ const deadlineMs = 4000;
  */
 const firstDeadlineMs = 20_000;
 /**
- * Permitted growth of the memory: the queue of log lines takes 8 MiB; the rest is room for other memory of a busy
+ * Permitted growth of the memory: the queue of log lines takes 8 MiB; the remainder is room for other memory of a busy
  * process.
  */
 const mostGrowthMiB = 48;
@@ -131,7 +131,7 @@ async function closed(service: ServiceProcess, run: Run, report: Report): Promis
   report.figure("closed", "requests", asked.count, "count");
   report.figure("closed", "failed requests", asked.failures.length, "count");
   report.rule(asked.failures.length === 0, `closed: requests are answered (${tally(asked.failures)})`);
-  report.rule(status === 200, "closed: /health answers 200");
+  report.rule(status === 200, "closed: /health returns 200");
   report.rule(exit?.code === 0, "closed: the service stops with exit code 0");
 }
 

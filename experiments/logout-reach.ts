@@ -113,7 +113,7 @@ async function reach({ redisUrl, retry }: Setup, run: Run, report: Report): Prom
   report.figure("two replicas", "next requests refused elsewhere", refused, "count");
   report.figure("two replicas", "refreshes refused elsewhere", noMore, "count");
   report.rule(isAll(before, "200"), `the tokens are accepted before the sign-outs (${tally(before)})`);
-  report.rule(isAll(logouts, "204"), `every sign-out is answered 204 (${tally(logouts)})`);
+  report.rule(isAll(logouts, "204"), `every sign-out gets 204 (${tally(logouts)})`);
   report.rule(refused === sessions, `the next request on the other replica is refused (${tally(next)})`);
   report.rule(noMore === sessions, `the next refresh on the other replica is refused (${tally(refreshes)})`);
   report.rule(isAll(staying, "200"), `users who have not signed out stay signed in (${tally(staying)})`);
@@ -141,13 +141,13 @@ function hasUnavailable(answers: Answers): boolean {
 }
 
 /**
- * Returns whether every answer is correct, or is a 503 that a stall may have caused. An accepted request after a
+ * Returns whether every response is correct, or is a 503 that a stall may have caused. An accepted request after a
  * successful sign-out, or a refused one before it, is always a fault.
  */
 function isRightOrUnavailable({ before, logout, next, refresh, staying }: Answers): boolean {
   const is = (status: number) => (outcome: Outcome) => outcome.status === status || isUnavailable(outcome);
   if (![...before, staying].every(is(200))) return false;
-  // A sign-out answered 503 may have taken effect or not.
+  // A sign-out with the response 503 may have taken effect or not.
   if (isUnavailable(logout)) return true;
   return logout.status === 204 && [next, refresh].every(is(401));
 }
@@ -226,7 +226,7 @@ async function cost({ redisUrl, retry }: Setup, run: Run, report: Report): Promi
     report.figure(name, "requests with the check", checkedRequests, "count");
     report.figure(name, "checks in Redis", looked, "count");
     report.rule(looked >= checkedRequests, `${name}: Redis is queried for every request`);
-    report.rule(strange.length === 0, `${name}: every request is answered 200 (${tally(strange)})`);
+    report.rule(strange.length === 0, `${name}: every request gets 200 (${tally(strange)})`);
   }
 }
 

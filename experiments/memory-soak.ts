@@ -84,7 +84,7 @@ export const memorySoak: Experiment = {
     report.figure("soak", "slope", slope, "MiB in 10 min");
     report.figure("soak", "metric series at half time", first.series, "count");
     report.figure("soak", "metric series at the end", last.series, "count");
-    report.rule(unexpected === 0, "every answer has the expected status");
+    report.rule(unexpected === 0, "every response has the expected status");
     report.rule(growth < mostGrowthMiB, `memory grows by less than ${mostGrowthMiB} MiB in the second half`);
     if (last.seconds >= 300)
       report.rule(

@@ -17,7 +17,7 @@ const QUICK_PAUSE_MS = 20;
 const COMMAND_MS = 100;
 const PATIENT_MS = 10_000;
 const BREAKER_MS = 2000;
-/** Milliseconds that an answer may take beyond the time limit of the store. */
+/** Milliseconds that a response may take beyond the time limit of the store. */
 const ROOM_MS = 60;
 /** Milliseconds of a wait that are not measured: the time of the exempt request itself. */
 const PROBE_MS = 20;
@@ -103,7 +103,7 @@ async function countAdmissions(
   report.figure(name, "most below rate x time in a flood", shortage, "");
   report.figure(name, "script calls of Redis", charges, "");
   report.rule(byKey.size === keys && count(429) > 0, "every key was used, and its limit was reached");
-  report.rule(count(200) + count(429) === asked.length, "every answer is 200 or 429");
+  report.rule(count(200) + count(429) === asked.length, "every response is 200 or 429");
   report.rule(excess <= 1, "no interval admits more than burst + rate x time, + 1");
   if (run.variant !== asBuilt) return;
   report.rule(shortage <= 1, "a flood gets all tokens that a bucket gains, - 1");
@@ -132,7 +132,7 @@ async function freeze(
   redis.resume();
   const [asked, probes] = await Promise.all([loaded, probed]);
 
-  // Redis may have answered a request just before the fault.
+  // Redis may have replied to a command just before the fault.
   const meanwhile = asked.filter(({ sentAt, answeredAt }) => sentAt > pausedAt && answeredAt < resumedAt);
   const answered = asked.filter(({ answeredAt }) => answeredAt > pausedAt && answeredAt < resumedAt);
   const waited = answered.map((each) => waitOf(each, probes));
@@ -156,7 +156,7 @@ async function freeze(
   report.rule(isEnforced, "the limits are enforced before the fault");
   if (run.quick) return;
   report.rule(slow.length <= waits, `at most ${waits} requests wait for the store`);
-  report.rule(longest <= COMMAND_MS + ROOM_MS, `no answer takes longer than ${COMMAND_MS} ms more`);
+  report.rule(longest <= COMMAND_MS + ROOM_MS, `no response takes longer than ${COMMAND_MS} ms more`);
 }
 
 /**

@@ -9,7 +9,7 @@ const pollers = 100;
 const checkMs = 100;
 const reuseMs = 1000;
 
-/** Requests `/ready` from many clients at once, and counts how often the check behind it runs. */
+/** Requests `/ready` from many clients concurrently, and counts how often the check behind it runs. */
 export const readinessHerd: Experiment = {
   name: "readiness-herd",
   description: "100 pollers on /ready for 2 s, with a check that takes 100 ms: at most 3 probes",
@@ -36,7 +36,7 @@ export const readinessHerd: Experiment = {
     await Promise.all(Array.from({ length: pollers }, (_, n) => poll(10 * (n + 1))));
     agent.destroy();
     const probes = await service.ask<number>("probes");
-    // A probe runs for `checkMs`, and its result is reused for `reuseMs`; the first probe starts at once. A stall of
+    // A probe runs for `checkMs`, and its result is reused for `reuseMs`; the first probe starts immediately. A stall of
     // the machine prolongs the last round, in which one more probe may run.
     const most = Math.ceil(Math.max(lastMs, lastAnswerMs - checkMs) / (reuseMs + checkMs)) + 1;
     report.figure("as asked", "answers", latencies.length, "count");
@@ -44,6 +44,6 @@ export const readinessHerd: Experiment = {
     report.figure("as asked", "probes of the dependency", probes, "count");
     report.figure("as asked", "answer p99", quantile(latencies, 0.99), "ms");
     report.rule(probes <= most, `at most ${most} probes in ${lastMs / 1000} s`);
-    report.rule(bad === 0, "every answer is 200");
+    report.rule(bad === 0, "every response is 200");
   },
 };

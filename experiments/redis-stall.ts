@@ -28,7 +28,7 @@ export interface Fault {
   readonly ms: number;
   /** Whether Redis loses its data. */
   readonly forgets: boolean;
-  /** Milliseconds until a command detects the fault; 0 when commands fail at once because there is no connection. */
+  /** Milliseconds until a command detects the fault; 0 when commands fail immediately because there is no connection. */
   readonly knownMs: number;
   begin(): void | Promise<void>;
   end(): void | Promise<void>;

@@ -26,7 +26,7 @@ const revokedText = "401 this session has been revoked";
 const unavailable = 503;
 
 /**
- * Sends one refresh token to two replicas at the same instant, also while answers of Redis are lost, and sends it again
+ * Sends one refresh token to two replicas at the same instant, even while replies of Redis are lost, and sends it again
  * after the grace window.
  */
 export const refreshRace: Experiment = {
@@ -225,10 +225,10 @@ async function losses({
   await loseAnswers({ ...rest, cut, cutter });
 }
 
-/** In each round, drops the answer to a script that Redis has run, by closing the connection. */
+/** In each round, drops the reply to a script that Redis has run, by closing the connection. */
 async function loseAnswers({ retry, cut, other, cutter, run, report }: Losses): Promise<void> {
   const rounds = run.quick ? 3 : 100;
-  // Load the script first: otherwise the cutter would drop the answer to EVALSHA that says that the script is unknown.
+  // Load the script first: otherwise the cutter would drop the reply to EVALSHA that says that the script is unknown.
   await refresh(cut, await newToken(cut));
   const name = "answer lost";
   const strange: string[] = [];
@@ -274,7 +274,7 @@ async function loseAnswers({ retry, cut, other, cutter, run, report }: Losses): 
   report.figure(name, "presented at once", rounds, "count");
   report.figure(name, "rounds with one rotation", alone, "count");
   report.figure(name, "won where the answer was lost", wonByCut, "count");
-  report.rule(cuts === 2 * rounds, `${name}: one answer is lost in each round`);
+  report.rule(cuts === 2 * rounds, `${name}: one reply is lost in each round`);
   report.rule(won === rounds && usable === rounds, `${name}: the winner still gets its pair`);
   report.rule(alone === rounds, `${name}: one request of each round rotates the token`);
   report.rule(strange.length === 0, `${name}: all other requests are refused (${tally(strange)})`);
@@ -282,7 +282,7 @@ async function loseAnswers({ retry, cut, other, cutter, run, report }: Losses): 
 
 interface Lost {
   readonly outcome: Outcome;
-  /** The answer of the other replica to a refresh with the same token. */
+  /** The response of the other replica to a refresh with the same token. */
   readonly again: Outcome;
   /** Requests on both replicas with the access token of the winner. */
   readonly uses: readonly Outcome[];
@@ -313,7 +313,7 @@ async function newToken(at: Sessions): Promise<string> {
 }
 
 /**
- * Returns whether an answer is permitted. A revocation check whose connection was closed gives 503, and uses up no
+ * Returns whether a response is permitted. A revocation check whose connection was closed gives 503, and uses up no
  * token.
  */
 function isExpected(words: string): boolean {

@@ -139,7 +139,7 @@ function inOneOrder(buckets: readonly Bucket[]): readonly Bucket[] {
 }
 
 /**
- * Queues one job per bucket, with the bucket as its id. While an earlier job runs, which may not see the new rows, no
+ * Queues one job per bucket, with the bucket as its id. While an earlier job runs, which might not see the new rows, no
  * job is added: this is the variant's fault.
  */
 async function queueOnce(table: JobTable, tx: Queryable, { tenant, at }: Bucket): Promise<void> {

@@ -129,7 +129,7 @@ async function between(
   );
   report.rule(
     signOuts.every((each) => each === "204"),
-    `${name}: every sign-out is answered 204 (${tally(signOuts)})`,
+    `${name}: every sign-out gets 204 (${tally(signOuts)})`,
   );
   report.rule(
     old.every((each) => each.startsWith("401 ")) && refreshes.every((each) => each === revokedText),
@@ -137,7 +137,7 @@ async function between(
   );
   report.rule(
     next.every((each) => each === "200"),
-    `${name}: every newer session is valid at once (${tally(next)})`,
+    `${name}: every newer session is valid immediately (${tally(next)})`,
   );
 }
 
@@ -165,7 +165,7 @@ async function onePerson(first: Replica, second: Replica): Promise<Seen> {
   };
 }
 
-/** Returns whether a stall may explain the answers: it explains refusals, but not that an ended session continues. */
+/** Returns whether a stall may explain the responses: it explains refusals, but not that an ended session continues. */
 function mayComeOfStall(seen: readonly Seen[]): boolean {
   const isRefused = ({ status }: Outcome): boolean => status === 401 || status === 503;
   return seen.every(

@@ -21,7 +21,7 @@ interface Case {
   readonly deadlineSeconds: number;
 }
 
-/** Keeps connections open by sending hardly any bytes, and meanwhile requests `/health` on another connection. */
+/** Keeps connections open by sending hardly any bytes, and requests `/health` on another connection. */
 export const slowClients: Experiment = {
   name: "slow-clients",
   description:
@@ -116,13 +116,13 @@ function reportHealth(latencies: readonly number[], run: Run, report: Report): v
   report.figure("/health meanwhile", "p99", p99, "ms");
   report.rule(
     latencies.length > 0 && latencies.every((ms) => Number.isFinite(ms)),
-    "/health answers 200 all the time",
+    "/health returns 200 all the time",
   );
   if (!run.quick) report.rule(p99 < healthP99Ms, `/health p99 is under ${healthP99Ms} ms`);
 }
 
 /**
- * Opens connections that do not read their answer, which the service holds in memory; stopping must not wait for them.
+ * Opens connections that do not read their response, which the service holds in memory; stopping must not wait for them.
  */
 async function slowReaders(service: ServiceProcess, run: Run, report: Report): Promise<void> {
   const head = "GET /page HTTP/1.1\r\nHost: a\r\n\r\n";

@@ -223,7 +223,7 @@ async function stopOne(
   };
 }
 
-/** Reads an answer slowly, like a client with a slow connection; returns the number of received bytes. */
+/** Reads a response slowly, like a client with a slow connection; returns the number of received bytes. */
 function download(port: number, path: string, ms: number): Promise<number> {
   return new Promise((resolve) => {
     const req = get({ host: "127.0.0.1", port, path, agent: false }, (res) => {

@@ -179,7 +179,7 @@ async function judge(outcomes: readonly Asked[], { service, admin, report }: Sce
   report.rule(lost.length === 0, `every other request was answered (${reasons})`);
 }
 
-/** Returns the other tenants whose rows an answer contains. */
+/** Returns the other tenants whose rows a response contains. */
 function foreignIn({ status, body, tenant }: Asked): readonly string[] {
   if (status !== 200) return [];
   const rows = JSON.parse(body) as readonly { readonly tenant_id?: string }[];

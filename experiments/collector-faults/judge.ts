@@ -6,7 +6,7 @@ import type { Stop, SuddenExit } from "./stops.ts";
 import type { Row } from "./table.ts";
 import { EXIT_CODE } from "./traced-service.ts";
 
-/** By how much the numbers of the requests may differ whose spans a full queue holds: some of them have no span. */
+/** Permitted spread of the request numbers whose spans a full queue holds: some requests have no span. */
 const NUMBER_ROOM = 100;
 const EXIT_WITHIN_MS = 1000;
 
@@ -62,7 +62,7 @@ export function judgeRound(
     exported + dropped === spans,
     `/ready counts every span as exported or dropped (${exported + dropped} of ${spans})`,
   );
-  judge(round.unready.length === 0, `/ready answers 200 (${tally(round.unready)})`);
+  judge(round.unready.length === 0, `/ready returns 200 (${tally(round.unready)})`);
   const expected = fault.fails ? ["exporting", "failing"] : ["exporting"];
   judge(
     states.every((each) => expected.includes(each)) && states.includes(expected.at(-1) ?? ""),

@@ -30,7 +30,7 @@ export interface Load extends AsyncDisposable {
   setRate(perSecond: number): void;
   /** Starts a recording of the requests that end from now on. */
   record(): Recording;
-  /** Sends requests without a pause, beside the constant load. Their latencies are not recorded. */
+  /** Sends requests without a pause, in addition to the constant load. Their latencies are not recorded. */
   burst(count: number): Promise<void>;
   resume(): void;
   /** Resolves when no request is in flight. */

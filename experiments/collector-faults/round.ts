@@ -15,7 +15,7 @@ export interface Fault {
   readonly fails: boolean;
   /** Whether the collector accepts the spans of batches that fail. */
   readonly acceptsFailed: boolean;
-  /** How many requests are sent at once, so that the queue of spans overflows; 0 for none. */
+  /** How many requests are sent concurrently, so that the queue of spans overflows; 0 for none. */
   readonly burst: number;
 }
 

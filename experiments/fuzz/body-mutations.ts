@@ -59,9 +59,9 @@ const badCodings: Values = [
   " , chunked",
 ];
 
-const noiseBehind = "invalid bytes after a request that has no answer yet: the connection is cut";
+const noiseBehind = "invalid bytes after a request without a response so far: the connection is cut";
 const behindTheLast =
-  "more bytes after a request with Connection: close that has no answer yet: the connection is cut";
+  "more bytes after a request with Connection: close without a response so far: the connection is cut";
 
 /** Returns the mutations of body and framing. `maxBody` is the largest body in bytes that the service accepts. */
 export function bodyMutations(random: Random, maxBody: number): readonly Mutation[] {

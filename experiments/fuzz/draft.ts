@@ -17,7 +17,7 @@ export interface Mutation {
   readonly name: string;
   /** Whether a request with this mutation must not reach a route. */
   readonly refused: boolean;
-  /** Why a service may close the connection without an answer; undefined when it must answer. */
+  /** Why a service may close the connection without a response; undefined when it must respond. */
   readonly unanswered?: string | undefined;
   apply(draft: Draft): void;
 }
@@ -28,7 +28,7 @@ export function bytesOf(draft: Draft): Buffer {
   return Buffer.from(`${before}${head}\r\n\r\n${body}${behind}`, "latin1");
 }
 
-/** Encodes a text as UTF-8, one character for each byte. */
+/** Encodes a string as UTF-8, one character for each byte. */
 export function utf8(text: string): string {
   return Buffer.from(text, "utf8").toString("latin1");
 }

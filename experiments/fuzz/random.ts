@@ -1,4 +1,4 @@
-/** A pseudo-random generator that repeats its numbers for the same seed. */
+/** A pseudo-random generator that repeats its sequence for the same seed. */
 export interface Random {
   /** Returns a whole number from 0 to `below` - 1. */
   whole(below: number): number;

@@ -7,7 +7,7 @@ const burstBytes = 4 * 1024 * 1024;
  * Reads a body in bursts of 4 MiB and compares it with the pattern.
  *
  * @param pauseMs milliseconds between two bursts, in which nothing is read
- * @returns the bytes that arrived, also if the connection broke off
+ * @returns the bytes that arrived, even if the connection broke off
  */
 export async function readInBursts(body: AsyncIterable<Buffer>, pauseMs: number): Promise<PatternCheck> {
   const check = checkPattern();

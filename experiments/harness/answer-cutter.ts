@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 /** A proxy between a service and Redis that drops selected answers. */
 export interface AnswerCutter extends AsyncDisposable {
   readonly url: string;
-  /** Drops the next answer to a script and closes the connection instead. */
+  /** Drops the next reply to a script and closes the connection instead. */
   cutNext(): void;
   /** The number of dropped answers. */
   readonly cuts: number;

@@ -22,7 +22,7 @@ const headerLine = /^([!#$%&'*+.^_`|~\w-]+):[ \t]*([\t -~\x80-\xff]*?)[ \t]*$/;
 /**
  * Parses responses strictly: anything that a cautious client would reject is a fault.
  *
- * @param toHead whether the first response answers a HEAD request. @param closed whether the connection has ended
+ * @param toHead whether the first response is to a HEAD request. @param closed whether the connection has ended
  */
 export function readAnswers(bytes: Buffer, toHead: boolean, closed: boolean): Received {
   const answers: Answer[] = [];
@@ -45,7 +45,7 @@ export function readAnswers(bytes: Buffer, toHead: boolean, closed: boolean): Re
       return { answers, rest: bytes.length - at, fault: closed ? "a body that is cut off" : undefined };
     answers.push({ ...head, body: body.body });
     at = body.next;
-    // Ignore the body: Node's parser answers a malformed HEAD request with one, and then closes the connection.
+    // Ignore the body: Node's parser sends one for a malformed HEAD request, and then closes the connection.
     if (none && closed && head.headers.get("connection")?.[0] === "close") at = bytes.length;
   }
   return { answers, rest: 0, fault: undefined };
@@ -77,7 +77,7 @@ function readBody(
   const chunked = headers.get("transfer-encoding");
   if (chunked !== undefined) {
     if (lengths.length > 0 || chunked.join().toLowerCase() !== "chunked")
-      return "Transfer-Encoding that is invalid or beside Content-Length";
+      return "Transfer-Encoding that is invalid or together with Content-Length";
     return readChunks(bytes, start);
   }
   if (lengths.length > 1 || !/^\d+$/.test(lengths[0] ?? "0")) return "content-length";
@@ -109,7 +109,7 @@ export function headerOf(answer: Answer, name: string): string | undefined {
 }
 
 /**
- * Returns what is wrong with an answer that should be a problem document with a request id; undefined when it is
+ * Returns what is wrong with a response that should be a problem document with a request id; undefined when it is
  * correct.
  */
 export function problemFault(answer: Answer, toHead = false): string | undefined {

@@ -20,7 +20,7 @@ interface Sent {
   readonly parts?: AsyncIterable<Uint8Array> | undefined;
   /** `false` opens a connection for this request alone. Default: `false`. */
   readonly agent?: Agent | false;
-  /** Milliseconds without an answer after which the request counts as failed. Default: 30,000. */
+  /** Milliseconds without a response after which the request counts as failed. Default: 30,000. */
   readonly deadlineMs?: number;
 }
 
@@ -65,7 +65,7 @@ export function send(port: number, path: string, sent: Sent = {}): Promise<Outco
         timer = setTimeout(expire, lateMs);
         return;
       }
-      last = `no answer within ${deadlineMs} ms`;
+      last = `no response within ${deadlineMs} ms`;
       req.destroy(new Error(last));
     };
     let timer = setTimeout(expire, deadlineMs);
@@ -97,7 +97,7 @@ export function keepAliveAgent(maxSockets: number): Agent {
   return new Agent({ keepAlive: true, maxSockets });
 }
 
-/** Counts equal texts and returns a summary such as `3 x ECONNRESET, 1 x 503`. */
+/** Counts equal strings and returns a summary such as `3 x ECONNRESET, 1 x 503`. */
 export function tally(texts: readonly string[]): string {
   const counts = new Map<string, number>();
   for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);

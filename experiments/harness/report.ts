@@ -8,12 +8,12 @@ export interface Report {
   note(text: string): void;
 }
 
-/** A report that also returns its figures and broken rules. */
+/** A report that also returns its results and broken rules. */
 export interface Collected extends Report {
   readonly figures: readonly Figure[];
   /** The rules that did not hold. */
   readonly broken: readonly string[];
-  /** Returns the value of a figure. Throws when the figure is missing. */
+  /** Returns the value of a result. Throws when the result is missing. */
   value(caseName: string, metric: string): number;
 }
 
@@ -25,7 +25,7 @@ export interface Figure {
   readonly unit: string;
 }
 
-/** @param print receives each line; default: no output. @param json whether to print only one JSON object per figure */
+/** @param print receives each line; default: no output. @param json whether to print only one JSON object per result */
 export function createReport(experiment: string, print?: (line: string) => void, json = false): Collected {
   const figures: Figure[] = [];
   const broken: string[] = [];
@@ -51,7 +51,7 @@ export function createReport(experiment: string, print?: (line: string) => void,
     },
     value(caseName, metric) {
       const found = figures.findLast((each) => each.case === caseName && each.metric === metric);
-      if (found === undefined) throw new Error(`no figure ${metric} of ${caseName}`);
+      if (found === undefined) throw new Error(`no result ${metric} of ${caseName}`);
       return found.value;
     },
   };

@@ -56,7 +56,7 @@ export function pairOf({ status, body }: Outcome): Pair | undefined {
   return status === 200 ? (JSON.parse(body) as Pair) : undefined;
 }
 
-/** Describes an answer briefly, for example `200` or `401 this session has been revoked`. */
+/** Describes a response briefly, for example `200` or `401 this session has been revoked`. */
 export function inWords({ status, headers, body, error }: Outcome): string {
   if (status === 0) return error ?? "no answer";
   if (headers["content-type"] !== "application/problem+json") return String(status);

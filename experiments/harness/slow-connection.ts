@@ -9,17 +9,17 @@ export interface SlowConnection extends Disposable {
   readonly startedAt: number;
   /** Milliseconds for which the connection was open; undefined while it is open. */
   readonly ms: number | undefined;
-  /** The status of the answer before the close, if there was one. */
+  /** The status of the response before the close, if there was one. */
   readonly status: number | undefined;
 }
 
 interface Slow {
-  /** The bytes sent at once after connecting. */
+  /** The bytes sent immediately after connecting. */
   readonly head: string;
   /** Bytes sent repeatedly, one at a time; empty: no more bytes are sent. */
   readonly drip: string;
   readonly everyMs: number;
-  /** Whether the answer is read. Default: true. */
+  /** Whether the response is read. Default: true. */
   readonly reads?: boolean;
 }
 

@@ -3,7 +3,7 @@ import { keepAliveAgent, send } from "./client.ts";
 import { startService } from "./service-process.ts";
 
 const everyMs = 50;
-/** Milliseconds that an answer may take on a busy machine without counting as a stall. */
+/** Milliseconds that a response may take on a busy machine without counting as a stall. */
 const usualMs = 100;
 
 type Span = readonly [from: number, to: number];
@@ -15,7 +15,7 @@ export interface Stalls {
 }
 
 /**
- * Sends requests to a plain server in another process, which runs no tested code: a late answer means that one of the
+ * Sends requests to a plain server in another process, which runs no tested code: a late response means that one of the
  * two processes stalled.
  */
 export interface StallMonitor extends Stalls, AsyncDisposable {
@@ -47,7 +47,7 @@ export async function startStallMonitor(): Promise<StallMonitor> {
   function lengths(from: number, to: number): readonly number[] {
     // After the server exited, every delay would count as a stall.
     if (server.exit !== undefined) throw new Error(`the stall monitor has ended: ${server.ending}`);
-    // Include the request that is still waiting for its answer.
+    // Include the request that is still waiting for its response.
     const all = [...stalls, [due + usualMs, performance.now()] as const];
     return all.map(([a, b]) => Math.max(0, Math.min(to, b) - Math.max(from, a)));
   }
@@ -66,7 +66,7 @@ export async function startStallMonitor(): Promise<StallMonitor> {
 }
 
 /**
- * The shortest stall in milliseconds that counts: together with the usual delay of an answer, it can exceed the command
+ * The shortest stall in milliseconds that counts: together with the usual delay of a response, it can exceed the command
  * deadline of a service (1 s).
  */
 const lateMs = 400;

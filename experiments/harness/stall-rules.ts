@@ -12,7 +12,7 @@ const feltMs = 200;
 const reopenMs = 500;
 /** The longest time in milliseconds that a request without a token, which uses no store, may take. */
 const openMs = 1000;
-/** Milliseconds for which a store repeats a command that got no answer. */
+/** Milliseconds for which a store repeats a command that got no reply. */
 const storeAgainMs = 3000;
 
 /** The times of a fault by `performance.now()`, and the tolerances of the rules. */
@@ -99,7 +99,7 @@ export function judgeAdmission(name: string, seen: Seen, stall: Stall, report: R
   report.rule(seen.lives, `${name}: the process survives (${seen.ending})`);
   report.rule(
     seen.open.length > 0 && seen.open.every((each) => each.status === 200),
-    `${name}: requests without a token are answered 200`,
+    `${name}: requests without a token get 200`,
   );
   // Do not subtract concurrent requests: the waits of other requests are computed by subtracting these.
   const longestOpen = Math.max(...seen.open.map((each) => waitedOf(each, [], stall.stalls)));
@@ -163,7 +163,7 @@ function isMeanwhile(each: Timed, { begunAt, endingAt }: Pick<Stall, "begunAt" |
 }
 
 /**
- * Returns the answers to `/ready` requests sent after the deadline for detecting the fault, when no older report is
+ * Returns the responses to `/ready` requests sent after the deadline for detecting the fault, when no older report is
  * reused any more.
  */
 function reportsOf(
@@ -197,7 +197,7 @@ export function judgeSignOut(name: string, seen: Seen, stall: Stall, report: Rep
     report.rule(longest <= mostMs, `${name}: none of the ${what} waits longer than ${mostMs} ms`);
     report.rule(
       during.length > 0 && during.every((each) => each.status === 503),
-      `${name}: ${what} are answered 503 (${tally(during.map(inWords))})`,
+      `${name}: ${what} get 503 (${tally(during.map(inWords))})`,
     );
     report.rule(
       faults.length === 0,
@@ -282,11 +282,11 @@ export function judgeReadiness(name: string, seen: Seen, stall: Stall, report: R
       degraded.length > 0 &&
       during.length > 0 &&
       during.every((each) => degradedOf(each) === "auth,cache"),
-    `${name}: /ready answers 200 and reports that cache and auth are degraded (${[...said].join("; ") || "no report in time"})`,
+    `${name}: /ready returns 200 and reports that cache and auth are degraded (${[...said].join("; ") || "no report in time"})`,
   );
 }
 
-/** Returns the names of the unhealthy checks in a degraded `/ready` report; undefined for any other answer. */
+/** Returns the names of the unhealthy checks in a degraded `/ready` report; undefined for any other response. */
 function degradedOf({ status, body }: Timed): string | undefined {
   if (status !== 200) return undefined;
   const { status: word, checks } = JSON.parse(body) as {

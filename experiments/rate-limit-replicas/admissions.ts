@@ -44,7 +44,7 @@ export function shortageOf(asked: readonly Asked[], { ratePerMs }: Numbers): num
   const refused = asked.filter(({ status }) => status === 429).toSorted((a, b) => a.sentAt - b.sentAt);
   const [first, last] = [refused[0], refused.at(-1)];
   if (first === undefined || last === undefined) return 0;
-  // Counts also the requests that may have been admitted just before or after.
+  // Includes the requests that may have been admitted just before or after.
   const between = asked.filter(
     ({ status, sentAt, answeredAt }) =>
       status === 200 && answeredAt >= first.sentAt && sentAt <= last.answeredAt,

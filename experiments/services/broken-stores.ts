@@ -68,7 +68,7 @@ function getThenSet(built: RedisTokenStore, redis: GuardedRedis): Store {
 }
 
 /**
- * Behaves like a lock whose holder gave up: requests with the first token wait for almost a second, and none of them
+ * Behaves like a lock whose holder has died: requests with the first token wait for almost a second, and none of them
  * rotates it.
  */
 function withoutWinner(built: RedisTokenStore): Store {

@@ -11,7 +11,7 @@ export interface GatewaySettings {
   readonly variant: string;
 }
 
-/** Milliseconds for which a target of the gateway rests. */
+/** Milliseconds for which a target of the gateway is paused. */
 const restMs = 10_000;
 
 const { routes, variant } = settingsOfParent<GatewaySettings>();

@@ -14,7 +14,7 @@ export interface StoppedSettings {
   readonly drainSeconds: number;
   readonly notes: string;
   readonly variant: string;
-  /** Whether every job finishes at once: for the worker that runs the released jobs. */
+  /** Whether every job finishes immediately: for the worker that runs the released jobs. */
   readonly quickly: boolean;
 }
 

@@ -1,5 +1,5 @@
 import { createServer } from "node:http";
 import { listenAndAnnounce } from "../harness/within-service.ts";
 
-// Runs no tested code: when its answer is late, the machine is busy.
+// Runs no tested code: when its response is late, the machine is busy.
 listenAndAnnounce(createServer((_req, res) => void res.end()));

@@ -6,7 +6,7 @@ import { announce, listenAndAnnounce, settingsOfParent } from "../harness/within
 
 export interface ReplicaSettings {
   readonly drainDelaySeconds: number;
-  /** Whether to use a plain Node server, which exits at once on SIGTERM. */
+  /** Whether to use a plain Node server, which exits immediately on SIGTERM. */
   readonly plain: boolean;
   /** Default: a free port. */
   readonly port?: number;

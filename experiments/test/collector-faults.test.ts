@@ -18,7 +18,7 @@ describe("limitsOf()", () => {
 describe("stateIn()", () => {
   const endpoint = "http://127.0.0.1:4318/v1/traces";
 
-  it("recognizes the two texts of an exporting service, and returns others unchanged", () => {
+  it("recognizes the two details of an exporting service, and returns others unchanged", () => {
     expect(stateIn("span export failing; spans are being dropped", endpoint)).to.equal("failing");
     expect(stateIn(`exporting to ${endpoint}: 512 span(s) exported, 0 batch(es) failed`, endpoint)).to.equal(
       "exporting",
@@ -93,7 +93,7 @@ describe("the table of collector-faults", () => {
     ]);
   });
 
-  it("has a line for each fault, and dashes for figures that are not known", () => {
+  it("has a line for each fault, and dashes for results that are not known", () => {
     const unknown = { latency: undefined, exported: undefined, dropped: undefined, failedBatches: undefined };
     const [head, ...lines] = tableOf([row, { ...row, ...unknown, fault: "exit", states: [] }]);
     expect(head).to.match(/^fault +rounds +requests .*verdict$/);

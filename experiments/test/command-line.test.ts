@@ -29,7 +29,7 @@ describe("the command line of the experiments", function () {
       expect(stdout).to.contain(`  ${name} `);
   });
 
-  it("prints one JSON object per figure and exits with 0, or with 1 when a rule is broken", () => {
+  it("prints one JSON object per result and exits with 0, or with 1 when a rule is broken", () => {
     const good = run("readiness-herd", "--quick", "--json", "--seconds", "1");
     expect(good.status, good.stderr).to.equal(0);
     const figures = good.stdout

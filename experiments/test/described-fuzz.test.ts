@@ -28,7 +28,7 @@ describe("described-fuzz", function () {
 
   it("fails for a route that does not check its body", async () => {
     const report = await quickRun(describedFuzz, { seed, cases: 200, variant: "broken-no-body-check" });
-    expectBroken(report, /no answer is a 5xx/);
+    expectBroken(report, /no response is a 5xx/);
   });
 
   it("generates the same requests from the same seed", () => {

@@ -18,7 +18,7 @@ describe("logout-reach", function () {
     [built] = await Promise.all([quickRun(logoutReach), ...logoutReach.brokenVariants.map(variant)]);
   });
 
-  it("REV-11 ISS-5 refuses a token at once after a sign-out on another replica", () => {
+  it("REV-11 ISS-5 refuses a token immediately after a sign-out on another replica", () => {
     expectHeld(built);
   });
 

@@ -11,7 +11,7 @@ describe("rollup-races", function () {
   for (const [variant, what] of [
     ["broken-one-statement", "a lock taken by the statement that computes the totals"],
     ["broken-one-side", "a refresh of only the new bucket of a moved row"],
-    ["broken-swallowed-jobs", "a single job for several writes, some of which it may not see"],
+    ["broken-swallowed-jobs", "a single job for several writes, some of which it might not see"],
   ] as const) {
     it(`fails with ${what}`, async () => {
       expectBroken(await quickRun(rollupRaces, { variant }), /every bucket equals its rows/);

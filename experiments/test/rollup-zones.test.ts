@@ -17,7 +17,7 @@ describe("rollup-zones", function () {
     expectHeld(built);
   });
 
-  it("fails when months start at the result of date_trunc(), which may not be the first local midnight", () => {
+  it("fails when months start at the result of date_trunc(), which is not always the first local midnight", () => {
     expectBroken(broken, /every month has the moments/);
   });
 });

@@ -17,7 +17,7 @@ describe("stop-under-load", function () {
     expectBroken(report, /no request fails/);
   });
 
-  it("fails for a server that exits at once", async () => {
+  it("fails for a server that exits immediately", async () => {
     const report = await quickRun(stopUnderLoad, { variant: "broken-exit-at-once" });
     expectBroken(report, /no request fails/);
     expectBroken(report, /phases/);
@@ -29,7 +29,7 @@ describe("stop-under-load", function () {
     expect(report.value("gateway", "POSTs")).to.be.above(100);
   });
 
-  it("fails through a gateway for servers that exit at once", async () => {
+  it("fails through a gateway for servers that exit immediately", async () => {
     const report = await quickRun(stopUnderLoad, { variant: "broken-gateway-exit-at-once" });
     expectBroken(report, /gateway: no request fails/);
   });

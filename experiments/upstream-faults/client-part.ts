@@ -46,7 +46,7 @@ async function runFault(fault: Fault, foreign: FaultyServer, run: Run, report: R
   const seconds = (performance.now() - began) / 1000;
   const { name } = fault;
   const state = await client.readiness().check(AbortSignal.timeout(1_000));
-  // After its rest, an open circuit breaker is healthy and waits for a trial.
+  // After its cool-down, an open circuit breaker is healthy and waits for a trial.
   const isOpen = !state.healthy || state.detail.includes("the next call is a trial");
 
   const longest = Math.max(...outcomes.map(({ ms }) => ms));

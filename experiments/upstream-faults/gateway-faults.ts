@@ -7,7 +7,7 @@ export interface GatewayFault {
   readonly second?: Fault;
   /** The permitted results: a status, and how the call ended or that the response is a problem of the gateway. */
   readonly results: readonly string[];
-  /** Whether the targets rest after a few calls. */
+  /** Whether the targets are paused after a few calls. */
   readonly rests?: boolean;
 }
 
@@ -52,7 +52,7 @@ export const gatewayFaults: readonly GatewayFault[] = [
   ...faults.map((fault) => ({
     fault,
     results: results[fault.name] ?? [],
-    // A target that dies has answered before, so that it rests only if the calls overlap.
+    // A target that dies has responded before, so that it is paused only if the calls overlap.
     rests: (results[fault.name] ?? []).includes("503 problem") && fault.name !== "dies",
   })),
   {

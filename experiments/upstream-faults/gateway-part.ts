@@ -85,7 +85,7 @@ async function runFault(
   if (route.rests === true) {
     const rest = await callAll(gateway.port, route, 2, 1);
     const isResting = rest.every((each) => resultOf(each) === "503 problem");
-    report.rule(isResting, `${name}: the targets rest (${tally(rest.map(resultOf))})`);
+    report.rule(isResting, `${name}: the targets are paused (${tally(rest.map(resultOf))})`);
   }
 
   await Promise.all(servers.map((server) => server.heal()));
@@ -109,7 +109,7 @@ async function judgeReadiness(gateway: ServiceProcess, report: Report): Promise<
   const { healthy, detail = "" } = await gateway.ask<{ healthy: boolean; detail?: string }>("readiness");
   const count = gatewayFaults.length * 2;
   const isWhole = healthy && detail === `${count} of ${count} targets are answering`;
-  report.rule(isWhole, `gateway: every target that rested has returned (${detail})`);
+  report.rule(isWhole, `gateway: every target that was paused has returned (${detail})`);
 }
 
 async function callAll(

@@ -14,7 +14,7 @@ export async function quickRun(experiment: Experiment, given: Partial<Run> = {})
   return report;
 }
 
-/** Asserts that no rule was broken, and that the report has figures. */
+/** Asserts that no rule was broken, and that the report has results. */
 export function expectHeld(report: Collected): void {
   expect(report.figures).to.not.be.empty;
   expect(report.broken).to.deep.equal([]);
