@@ -145,7 +145,7 @@ function majorsFor(code: string): { name: string; replace: Record<string, string
   ];
 }
 
-/** Replaces dates, durations and generated ids with fixed texts, and CRLF with LF. */
+/** Replaces dates, durations and generated ids with fixed strings, and CRLF with LF. */
 function constant(text: string): string {
   return text
     .replaceAll("\r\n", "\n")

@@ -44,7 +44,7 @@ describe("the section on sessions in docs/operate.md", function () {
     expect(retire).to.include("nothing to do");
   });
 
-  it("RDY-22 RDY-23 quotes the texts of /ready and the log while Redis is down", async () => {
+  it("RDY-22 RDY-23 quotes the details of /ready and the log lines while Redis is down", async () => {
     const lines: Record<string, unknown>[] = [];
     const file = join(folder, "ring.json");
     const ring = newRing(await generateKey({ algorithm: "ES256" }), Date.now());

@@ -40,7 +40,7 @@ describe("the types in docs/typescript.md", function () {
   });
 });
 
-/** Returns the compiler's output. The files are beside the page, where a reader's imports would resolve. */
+/** Returns the compiler's output. The files are in the folder of the page, where a reader's imports would resolve. */
 function compile(files: readonly (readonly [name: string, code: string])[], further: object): string {
   const folder = mkdtempSync(join(docs, ".readme-types-"));
   try {

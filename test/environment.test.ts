@@ -5,7 +5,7 @@ import { ourVariables, readsEnvironment } from "./environment-reads.ts";
 
 const root = join(import.meta.dirname, "..");
 
-// Commands may read the environment, libraries may not.
+// Commands may read the environment, libraries must not.
 const READERS = ["config", "cli", "conformance", "load-test", "dev-services"];
 // The exporter of OpenTelemetry reads variables itself, so this file hides them from it.
 const HIDES_VARIABLES = ["packages/telemetry/src/otlp-exporter.ts"];

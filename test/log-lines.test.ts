@@ -17,6 +17,7 @@ import { attachProblems, problemHandler } from "@svc/problem";
 import { rateLimit } from "@svc/rate-limit";
 import { createRedis } from "@svc/redis";
 import { createScheduler } from "@svc/scheduler";
+import { createVerifier, defineRollup } from "@svc/rollups";
 import { createLazyStore, createMaintenance, createSearchStore } from "@svc/search-store";
 import { listen, memberNames, rawRequest, repeatedNames, until } from "@svc/test-support";
 import { telemetry } from "@svc/telemetry";
@@ -155,6 +156,25 @@ const drives: Readonly<Record<string, Drive>> = {
     await using listening = await listen(server);
     await fetch(listening.url);
     await rawRequest(listening.port, `GET / HTTP/9.9\r\n${word}: ${canary}\r\n\r\n`);
+  },
+  async rollups(logger, word) {
+    const examples = [{ tenant: word, month: "2026-01-01" }];
+    const running = { tenants: 1, buckets: 1, differing: 1, repaired: 0, examples };
+    const query = async (text: string) => ({
+      rows: text.startsWith("select running") ? [{ running }] : [],
+      rowCount: 0,
+    });
+    const rollup = defineRollup({
+      name: "totals",
+      timeZone: "UTC",
+      source: { table: "expenses", tenantColumn: "tenant_id", timeColumn: "paid_at" },
+      measures: { n: { sql: "count(*)", type: "bigint" } },
+    });
+    const db = { query, connect: async () => ({ query, release: () => undefined }) } as never;
+    const jobs = { enqueue: async () => undefined } as never;
+    const verifier = createVerifier({ rollups: { totals: rollup }, db, jobs, logger });
+    const round = new Date().toISOString();
+    await verifier.handlers["rollups:verify-tenants"]?.({ rollup: "totals", round, turn: 1 }, {});
   },
   async scheduler(logger, name) {
     const table = createJobTable({ db });

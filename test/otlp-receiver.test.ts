@@ -119,7 +119,7 @@ async function openUnfinished(url: string): Promise<Socket> {
   return socket;
 }
 
-/** Resolves when the socket is closed, also by a reset. */
+/** Resolves when the socket is closed, even by a reset. */
 function closing(socket: Socket): Promise<void> {
   socket.on("error", () => undefined);
   return new Promise((resolve) => void socket.once("close", () => resolve()));
@@ -251,7 +251,7 @@ describe("the OTLP receiver", () => {
   });
 
   describe("with a request without spans", () => {
-    it("answers 200 with an empty response", async () => {
+    it("returns 200 with an empty body", async () => {
       await using receiver = await openOtlpReceiver();
       const json = await post(receiver.url, "{}", { "content-type": "application/json; charset=utf-8" });
       expect([json.status, json.headers.get("content-type"), await json.text()]).to.deep.equal([
@@ -297,7 +297,7 @@ describe("the OTLP receiver", () => {
       span({ attributes: [{ key: "k" }, { key: "k" }] }),
     ];
 
-    it("answers 400 with the reason to wrong JSON", async () => {
+    it("returns 400 with the reason for invalid JSON", async () => {
       await using receiver = await openOtlpReceiver();
       const bodies = [
         "",
@@ -338,7 +338,7 @@ describe("the OTLP receiver", () => {
       }
     });
 
-    it("answers 400 to truncated protobuf and truncated gzip", async () => {
+    it("returns 400 for truncated protobuf and truncated gzip", async () => {
       await using receiver = await openOtlpReceiver();
       const body = toProtobuf(recorded);
       const headers = { "content-type": PROTOBUF };
@@ -369,7 +369,7 @@ describe("the OTLP receiver", () => {
       expect(decodeProtobuf(body)).to.deep.equal(decodeProtobuf(toProtobuf(recorded)));
     });
 
-    it("answers 200 or 400 to protobuf with changed bytes", async () => {
+    it("returns 200 or 400 for protobuf with changed bytes", async () => {
       await using receiver = await openOtlpReceiver();
       const body = toProtobuf(recorded);
       const changes = fc.array(fc.tuple(fc.nat(body.length - 1), fc.nat(255)), {
@@ -388,7 +388,7 @@ describe("the OTLP receiver", () => {
       );
     });
 
-    it("answers 404, 405 and 415 to another path, method, content type and content encoding", async () => {
+    it("returns 404, 405 and 415 for another path, method, content type and content encoding", async () => {
       await using receiver = await openOtlpReceiver();
       const statuses = [
         await post(receiver.url.replace("traces", "logs"), "{}"),
@@ -400,7 +400,7 @@ describe("the OTLP receiver", () => {
       expect(receiver.requests.filter(({ fault }) => fault === undefined)).to.deep.equal([]);
     });
 
-    it("answers 400 to attributes that are nested too deeply for the stack", async () => {
+    it("returns 400 for attributes that are nested too deeply for the stack", async () => {
       await using receiver = await openOtlpReceiver();
       const depth = 50_000;
       const nested = JSON.stringify(attribute({ arrayValue: { values: ["deep"] } })).replace(
@@ -428,7 +428,7 @@ describe("the OTLP receiver", () => {
   });
 
   describe("spansWhen()", () => {
-    it("resolves at once when the predicate holds, and otherwise on the request that fulfils it", async () => {
+    it("resolves immediately when the predicate holds, and otherwise on the request that fulfils it", async () => {
       await using receiver = await openOtlpReceiver();
       expect(await receiver.spansWhen(() => true)).to.deep.equal([]);
       const both = receiver.spansWhen((spans) => spans.length === 10);
@@ -484,7 +484,7 @@ describe("the OTLP receiver", () => {
     const body = toJson(recorded);
 
     for (const behaviour of ["429", "503", "500"] as const) {
-      it(`answers ${behaviour} and records the request without accepting its spans`, async () => {
+      it(`returns ${behaviour} and records the request without accepting its spans`, async () => {
         await using receiver = await openOtlpReceiver({ behaviour });
         const answer = await post(receiver.url, body);
         expect([answer.status, await answer.text()]).to.deep.equal([Number(behaviour), ""]);
@@ -514,7 +514,7 @@ describe("the OTLP receiver", () => {
       expect((await pending).cause).to.include({ code: "UND_ERR_SOCKET" });
     });
 
-    it("answers 200 with bytes that are neither JSON nor the same twice in the mode garbage", async () => {
+    it("returns 200 with bytes that are neither JSON nor the same twice in the mode garbage", async () => {
       await using receiver = await openOtlpReceiver({ behaviour: "garbage" });
       const answers = [await post(receiver.url, body), await post(receiver.url, body)];
       expect(answers.map(({ status }) => status)).to.deep.equal([200, 200]);
@@ -524,7 +524,7 @@ describe("the OTLP receiver", () => {
       expect(receiver.spans).to.have.length(10);
     });
 
-    it("answers 200 with one byte at a time and no end in the mode drip", async () => {
+    it("returns 200 with one byte at a time and no end in the mode drip", async () => {
       const receiver = await openOtlpReceiver({ behaviour: "drip", dripMs: 20 });
       const answer = await post(receiver.url, body);
       expect(answer.status).to.equal(200);

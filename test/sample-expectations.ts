@@ -101,7 +101,7 @@ const adopt: readonly Expectation[] = [
     },
   },
   {
-    shows: "AUTH-1 AUTH-12 AUTH-15 accept tokens beside a session that sets req.user",
+    shows: "AUTH-1 AUTH-12 AUTH-15 accept tokens in addition to a session that sets req.user",
     env: { TOKEN_SECRET: sharedSecret },
     async check(sample) {
       const session = { "X-Session": "s-1" };

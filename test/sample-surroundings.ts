@@ -21,7 +21,7 @@ import { createMemoryTokenStore } from "@svc/token-store";
 /** The files, servers and replacements that a sample needs. */
 export interface Surroundings extends AsyncDisposable {
   readonly env?: Readonly<Record<string, string>>;
-  /** Replacements for texts of the sample. */
+  /** Replacements for strings of the sample. */
   readonly replace?: Readonly<Record<string, string>>;
   /** Files to write into the sample's working directory. */
   readonly files?: Readonly<Record<string, string>>;

@@ -38,7 +38,7 @@ describe("tests that start a server", () => {
     expect(starting.filter((file) => !HELPERS.test(read(file)))).to.deep.equal([]);
   });
 
-  it("are in a describe that is skipped when the server is missing, also when an experiment starts the server", () => {
+  it("are in a describe that is skipped when the server is missing, even when an experiment starts the server", () => {
     const experiments = filesOf(["experiments/*.ts"]).filter((file) => STARTS.test(read(file)));
     expect(experiments).to.have.length.above(2);
     const tests = experiments.map((file) =>

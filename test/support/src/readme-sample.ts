@@ -24,11 +24,11 @@ export function codeBlocks(markdown: string, language: string): string[] {
 }
 
 /**
- * Runs the n-th ```js block (from 0) of a Markdown file in a child process, from a file beside the Markdown, so that its
+ * Runs the n-th ```js block (from 0) of a Markdown file in a child process, from a file in the same folder, so that its
  * imports resolve as a reader's would. `listen(anything)` goes to a free port of the loopback interface.
  *
  * @param markdownUrl for example `new URL("../README.md", import.meta.url)`
- * @param replace replacements for texts of the sample that only work on the reader's machine
+ * @param replace replacements for strings of the sample that only work on the reader's machine
  */
 export async function runSample(
   markdownUrl: URL,

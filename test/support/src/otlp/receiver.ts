@@ -33,12 +33,12 @@ export interface ReceivedRequest {
 export interface OtlpReceiver extends AsyncDisposable {
   /** The endpoint for traces, with its path. */
   readonly url: string;
-  /** The spans of all requests that were answered with 200, in order. */
+  /** The spans of all requests that got 200, in order. */
   readonly spans: readonly ReceivedSpan[];
   /** The decompressed bodies of all requests, accepted or not. */
   readonly bodies: readonly Buffer[];
   readonly requests: readonly ReceivedRequest[];
-  /** Changes how the receiver answers the requests that arrive from now on. */
+  /** Changes how the receiver responds to the requests that arrive from now on. */
   behave(behaviour: Behaviour): void;
   /**
    * Resolves with the spans once the predicate holds for them. Calls the predicate now and after each request.
@@ -60,7 +60,7 @@ interface Waiter {
   fail(reason: string): void;
 }
 
-/** The behaviours that answer 200 to a valid request, which makes the exporter drop its copy of the spans. */
+/** The behaviours that return 200 for a valid request, which makes the exporter drop its copy of the spans. */
 const ACCEPTING: ReadonlySet<Behaviour> = new Set(["accept", "garbage", "drip"]);
 
 /** Starts a receiver on a free port. Use with `await using`. */
