@@ -1,5 +1,5 @@
 // A plain Express 5 application that adopts one package at a time. Every line that a package needs names the package in
-// a comment. Delete these lines and the import of a package, and the rest still works.
+// a comment. Delete these lines and the import of a package, and the application still works.
 import express from "express";
 import { health } from "@svc/health";
 import { createClient } from "@svc/http-client";

@@ -26,7 +26,7 @@ export async function makeCalls(
   const commands = linesOf(text, "sh");
   const calls = commands.filter((line) => line.startsWith("curl "));
   const answers = linesOf(text, "text");
-  expect(answers, "one answer for each call").to.have.length(calls.length);
+  expect(answers, "one response for each call").to.have.length(calls.length);
   const variables = new Map(given);
   for (const line of commands) {
     const [, name = "", command = "", member = ""] = assignment.exec(line) ?? [];

@@ -10,7 +10,7 @@ import { testBrowser } from "../../full-service/test/browser/support/browser.ts"
 import { accessibilityFaults, takeScreenshot } from "../../full-service/test/browser/support/looks.ts";
 import { follow, headingOf } from "../../full-service/test/browser/support/steps.ts";
 
-/** A service of the kind web with a form. Its pages use the paths that browsers see, behind the prefix `/shop`. */
+/** A web service with a form. Its pages use the paths that browsers see, behind the prefix `/shop`. */
 function shop(publicDir: string): ServiceOptions {
   return {
     kind: "web",
@@ -42,7 +42,7 @@ interface Counts {
   readonly ends: number[];
 }
 
-/** Opens WebSockets that each send a text when they are open. Also runs in the browser, so it uses nothing of this file. */
+/** Opens WebSockets that each send a string when they are open. Also runs in the browser, so it uses nothing of this file. */
 function openSockets({ address, count }: { readonly address: string; readonly count: number }): Counts {
   const counts: Counts = { echoes: 0, ends: [] };
   for (let opened = 0; opened < count; opened++) {
@@ -64,7 +64,7 @@ async function started(options: ServiceOptions): Promise<Service> {
   return service;
 }
 
-describe("a gateway in front of a service of the kind web and of WebSockets", function () {
+describe("a gateway in front of a web service and of WebSockets", function () {
   this.timeout(60_000);
   const browser = testBrowser();
   const folder = mkdtempSync(join(tmpdir(), "svc-public-"));
@@ -143,7 +143,7 @@ targets = ["${echo.url}"]
     expect(await headingOf(page)).to.equal("404 Not Found");
   });
 
-  it("echoes over 1,000 WebSockets at once, those of a browser among them, and closes them with 1001", async () => {
+  it("echoes over 1,000 WebSockets concurrently, those of a browser among them, and closes them with 1001", async () => {
     const { page } = await browser.visitor();
     const address = `${origin.replace("http", "ws")}/echo`;
     await page.goto(`${origin}/shop/`);

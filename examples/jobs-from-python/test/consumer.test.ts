@@ -82,7 +82,7 @@ describe("a consumer in Python", function () {
 create function note_delay() returns trigger language plpgsql as $$ begin
   if new.status = 'pending' and old.status = 'running' then
     insert into delays values (tg_table_name, new.id, date_part('epoch', new.available_at - statement_timestamp()));
-    -- No job is tried again, however long the rest takes.
+    -- No job is tried again, however long the remaining test takes.
     new.available_at := new.available_at + interval '1 hour';
   end if;
   return new;

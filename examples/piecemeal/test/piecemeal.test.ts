@@ -83,7 +83,7 @@ describe("a package of the plain application", function () {
   this.timeout(30_000);
 
   for (const name of packages) {
-    it(`can be omitted: the rest works without @svc/${name}`, async () => {
+    it(`can be omitted: the application works without @svc/${name}`, async () => {
       const source = readFileSync(new URL("../app.js", import.meta.url), "utf8");
       const marker = `@svc/${name}`;
       const kept = source
