@@ -87,7 +87,10 @@ interface BuiltInOptions<P extends OwnPlugins> extends Omit<
   readonly auth?: AuthCode | undefined;
   /** Options in code for the plugin `queue`: the guard of its page. Default none. */
   readonly queue?: QueueCode | undefined;
-  /** Options in code for the plugin `openapi`: more members of `info`, and the cookie with the token. Default none. */
+  /**
+   * Options in code for the plugin `openapi`: more members of `info`, descriptions of tags, the cookie with the token, and
+   * routes that are middleware. Default none.
+   */
   readonly openapi?: OpenApiCode | undefined;
   /**
    * Options in code for the plugin `rag`: what embeds texts, the name of its model, and a pool that builds indexes. Required with
