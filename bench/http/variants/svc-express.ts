@@ -34,9 +34,9 @@ export async function start(setting: string, middleware: readonly Middleware[] =
   return httpSubject(service.server, proofOf(claims));
 }
 
-/** Returns the example's file without the parts that this route does not use: database, callers, tenants and jobs. */
+/** Returns the example's file without the parts that this route does not use: what needs a database, callers and tenants. */
 async function exampleConfig(level: string, etag: boolean): Promise<string> {
-  const leftOut = ["database", "auth", "tenancy", "queue", "events"];
+  const leftOut = ["database", "auth", "tenancy", "queue", "events", "rollups", "rag"];
   const sections = (await readFile(exampleFile, "utf8")).split(/^(?=\[)/m);
   let toml = sections
     .filter((section) => !leftOut.some((name) => section.startsWith(`[plugin.${name}`)))

@@ -73,7 +73,7 @@ create table if not exists sessions (
 
 /**
  * Creates the missing tables of users and sessions, and calls `fill` in the same transaction if the table of users is
- * new. Of several processes that start at once, only one does this.
+ * new. Of several processes that start concurrently, only one does this.
  */
 export function ensureAccounts(db: Database, fill: (tx: Queryable) => Promise<void>): Promise<void> {
   const work = async (tx: Queryable): Promise<void> => {

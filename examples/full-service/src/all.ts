@@ -116,7 +116,7 @@ function refused(key: string, message: string): ConfigurationError {
   return new ConfigurationError("npm start -- --all", [{ key, message }]);
 }
 
-/** Creates a database beside that of a URL if it is missing, and returns its URL. */
+/** Creates a database on the server of a URL if it is missing, and returns its URL. */
 async function databaseFor(name: string, url: string): Promise<string> {
   await using db = createDatabase({ url, applicationName: "receipts-setup", max: 1 });
   const { rows } = await db.query("select from pg_database where datname = $1", [name]);
@@ -139,7 +139,7 @@ async function untilReady(url: string, signal: AbortSignal): Promise<void> {
  * Resolves when all processes have ended. The first one that ends, or a signal, ends the others: the gateway first, so that
  * no request fails. A second signal kills them.
  *
- * @param work runs meanwhile, and is aborted by the end
+ * @param work runs while the processes run; its signal aborts when the first process ends
  */
 async function untilEnd(
   children: readonly Child[],

@@ -2,10 +2,9 @@ import type { Database } from "@svc/database";
 import type { Events, Inbox } from "@svc/events";
 import type { Service } from "@svc/express";
 import type { JobTable } from "@svc/job-table";
-import type { Rollup } from "@svc/rollups";
+import type { BoundRollup, Rollup } from "@svc/rollups";
 import { ConfigurationError, type Fault } from "@svc/options";
 import { onceDone } from "./once-done.ts";
-import { monthlyTotals } from "./reports/totals.ts";
 import { ensureExpenses } from "./schema.ts";
 
 /** The data that requests and jobs use. */
@@ -15,31 +14,30 @@ export interface Data {
   readonly events: Events;
   readonly inbox: Inbox;
   /** The rollup of spending by month. */
-  readonly totals: Rollup;
+  readonly totals: BoundRollup;
   /**
    * Resolves when the tables exist; called at every request and job, because the database may start after the service.
    */
   readonly prepared: () => Promise<void>;
 }
 
-/** The initial content of the tables, and the time zone of the totals. */
+/** The initial content of the tables, and the rollup of spending by month. */
 export interface DataOptions {
   readonly seed?: boolean | undefined;
   readonly demoUsers?: boolean | undefined;
-  /** Time zone of the months of the totals. */
-  readonly timeZone?: string | undefined;
+  readonly monthly: Rollup;
 }
 
 /** @throws ConfigurationError without a database, or for demo data in `prod` */
 export function dataIn(service: Service, options: DataOptions): Data {
   refuseDemo(service, options);
   const { db, jobs, events, inbox, log } = service;
-  if (db === undefined || jobs === undefined || events === undefined || inbox === undefined) {
+  const totals = service.rollups?.["monthly"];
+  if (!db || !jobs || !events || !inbox || !totals) {
     throw new ConfigurationError("the expenses service", [
-      { key: "plugins.enabled", message: "must contain database, queue and events" },
+      { key: "plugins.enabled", message: "must contain database, queue, events and rollups" },
     ]);
   }
-  const totals = monthlyTotals(options.timeZone ?? "UTC");
   return {
     db,
     jobs,
@@ -47,7 +45,7 @@ export function dataIn(service: Service, options: DataOptions): Data {
     inbox,
     totals,
     prepared: onceDone(async () => {
-      const rows = await ensureExpenses(db, totals, { seed: options.seed === true });
+      const rows = await ensureExpenses(db, options.monthly, { seed: options.seed === true });
       if (rows > 0) log.info({ rows }, "demo data written");
     }),
   };

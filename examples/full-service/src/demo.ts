@@ -16,6 +16,7 @@ import { configuration } from "./configuration.ts";
 import type { DemoProvider } from "./demo-provider.ts";
 import { requireFree } from "./free-port.ts";
 import type { ExpensesOptions } from "./service.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
 
 /** Options of {@link startDemo}. */
 export interface StartDemoOptions {
@@ -38,7 +39,7 @@ export interface StartDemoOptions {
 export async function startDemo({
   checkout,
   env = process.env,
-  // Behind a gateway, three services start at once, and the search needs seconds.
+  // Behind a gateway, three services start concurrently, and the search needs seconds.
   openSearch = !env["PUBLIC_PORT"],
   passwords,
 }: StartDemoOptions): Promise<void> {
@@ -49,7 +50,7 @@ export async function startDemo({
       const isLocal = service.env === "local";
       const withSecret = isLocal ? { ...env, SVC_AUTH_SECRET: secretFor(env) } : env;
       // Outside of local, several replicas may run, and they cannot share the temporary search index of one process.
-      const search = isLocal ? { embeddedSearch: {}, openSearch } : {};
+      const search = isLocal ? { embeddedSearch: { dataDir: temporaryFolder("search") }, openSearch } : {};
       const demo = { seed: isLocal, demoUsers: isLocal, passwords, ...search };
       const started = await start(service, withSecret, demo);
       if (!env["PUBLIC_PORT"]) await tellWhereToLook(started);
@@ -127,13 +128,13 @@ async function startRedis(
   }
 }
 
-/** Starts the service; in `local` with a demo provider beside it. */
+/** Starts the service; in `local` together with a demo provider. */
 async function start(
   { port, env: environment }: ServiceSettings,
   env: NodeJS.ProcessEnv,
   options: ExpensesOptions,
 ): Promise<Service> {
-  // Import late, so that a wrong variable or a port in use is reported at once.
+  // Import late, so that a wrong variable or a port in use is reported immediately.
   const [{ startService }, { expensesService }] = await Promise.all([
     import("@svc/express"),
     import("./service.ts"),
@@ -166,8 +167,8 @@ type Checks = Awaited<ReturnType<Service["health"]["report"]>>["checks"];
 function isOnItsWay(checks: Checks): boolean {
   // On a busy machine hashing the demo passwords takes longer than the timeout of a check.
   if (checks["expenses"]?.status === "timeout") return true;
-  // Worker and scheduler start a moment after the server.
-  const isLate = checks["worker"]?.healthy === false || checks["scheduler"]?.healthy === false;
+  // Worker and scheduler start a moment after the server; the totals are checked again a moment after the tables exist.
+  const isLate = ["worker", "scheduler", "rollups"].some((name) => checks[name]?.healthy === false);
   return isLate && checks["database"]?.healthy === true;
 }
 

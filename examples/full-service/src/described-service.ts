@@ -13,7 +13,7 @@ export interface DescribedServiceOptions {
   readonly service: () => Service | undefined;
 }
 
-/** Returns what the document says beside the descriptions of the routes. */
+/** Returns what the document says in addition to the descriptions of the routes. */
 export function describedService({ secure, service }: DescribedServiceOptions): ServiceOptions["openapi"] {
   return {
     info: {
@@ -145,10 +145,18 @@ function providerRoutes(name: string): DocumentedRoute[] {
   ];
 }
 
-const operator = [{ kind: "roles", values: ["operator"] }] as const;
+// The guard of the page sends visitors who are not signed in to the sign-in page, so the token is optional in the document.
+const visitor = [{ kind: "optional_auth", values: [] }] as const;
 const toSignIn = "leads to the sign-in page";
 const rotating = "another tab renews the session";
-const ofOperators = { 303: toSignIn, 307: rotating, 409: rotating, 503: unavailable } as const;
+const ofOperators = {
+  303: toSignIn,
+  307: rotating,
+  401: "the token is not valid",
+  403: "the caller is no operator",
+  409: rotating,
+  503: unavailable,
+} as const;
 const count = z.int().nonnegative();
 
 /** The routes of the plugin `queue`. */
@@ -156,7 +164,7 @@ const queueRoutes: readonly DocumentedRoute[] = [
   {
     method: "GET",
     template: "/queue",
-    guards: operator,
+    guards: visitor,
     description: {
       summary: "Shows the jobs",
       description: "The page lists pending, running and dead jobs, with buttons that try dead ones again.",
@@ -168,7 +176,7 @@ const queueRoutes: readonly DocumentedRoute[] = [
   {
     method: "GET",
     template: "/queue/stats",
-    guards: operator,
+    guards: visitor,
     description: {
       summary: "Counts the jobs",
       description: "By state.",
@@ -182,7 +190,7 @@ const queueRoutes: readonly DocumentedRoute[] = [
   {
     method: "POST",
     template: "/queue/retry",
-    guards: operator,
+    guards: visitor,
     description: {
       summary: "Tries dead jobs again",
       description: "A form of the page: `all`, or one or more `id`.",

@@ -39,7 +39,7 @@ export interface Position {
   readonly id: string;
 }
 
-/** Returns whether a text has the form of an expense id. */
+/** Returns whether a string has the form of an expense id. */
 export function isExpenseId(text: string): boolean {
   return /^[0-9a-f]{32}$/.test(text);
 }

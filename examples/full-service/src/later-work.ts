@@ -5,8 +5,7 @@ import { importJob, type ImportJobOptions, importTask } from "./imports/job.ts";
 import { pruneJob, pruneTask } from "./imports/prune.ts";
 import { requestReceipt } from "./receipts.ts";
 import { announcer, recorded } from "./recorded.ts";
-import { refreshLater, verifyTask, verifyJob } from "./reports/later.ts";
-import { refreshTask } from "./reports/totals.ts";
+import { verifyTask, verifyJob } from "./reports/later.ts";
 
 /** Options of {@link laterWork}. */
 export interface LaterWorkOptions extends Pick<ImportJobOptions, "stepRows"> {
@@ -22,16 +21,10 @@ export function laterWork(
   return {
     jobs: {
       [importTask](payload, job, service) {
-        const { events, jobs, totals, ...data } = dataOf(service);
-        const afterwards = { announce: announcer(events), refreshLater: refreshLater(totals, jobs) };
-        return importJob({ ...data, ...afterwards, stepRows })(payload, job);
+        const { events, ...data } = dataOf(service);
+        return importJob({ ...data, announce: announcer(events), stepRows })(payload, job);
       },
       [pruneTask]: (payload, job, service) => pruneJob(dataOf(service))(payload, job),
-      async [refreshTask](payload, job, service) {
-        const { db, prepared, totals } = dataOf(service);
-        await prepared();
-        await totals.handlers(db)[refreshTask]?.(payload, job);
-      },
       [verifyTask]: (payload, job, service) => verifyJob(dataOf(service))(payload, job),
     },
     subscribers: {

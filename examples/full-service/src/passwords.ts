@@ -20,7 +20,7 @@ export interface PasswordsOptions {
   readonly cost?: ScryptCost | undefined;
   /** Derives the hashes. Default: scrypt in the thread pool. */
   readonly derive?: Derive | undefined;
-  /** How many derivations run at once: the pool has four threads, which file access and DNS need too. Default: 2. */
+  /** How many derivations run concurrently: the pool has four threads, which file access and DNS need too. Default: 2. */
   readonly atOnce?: number | undefined;
   /** How many checks wait for their turn; further ones get a 503. Default: 16. */
   readonly waiting?: number | undefined;

@@ -2,7 +2,7 @@ import type { Database } from "@svc/database";
 import type { Service } from "@svc/express";
 import { requireContentType } from "@svc/json-body";
 import { notFoundError } from "@svc/problem";
-import type { Rollup } from "@svc/rollups";
+import type { BoundRollup } from "@svc/rollups";
 import type { Queryable } from "@svc/sql";
 import type { Express } from "express";
 import { z } from "zod";
@@ -24,7 +24,7 @@ export interface RoutesOptions {
   /** Resolves when the tables exist; called at every request, because the database may start after the service. */
   readonly prepared: () => Promise<void>;
   readonly announce: Announce;
-  readonly totals: Rollup;
+  readonly totals: BoundRollup;
   /** Whether the demo users exist. */
   readonly demoUsers: boolean;
 }
@@ -121,7 +121,7 @@ export function routes(
         const recorded = await inTenant(async (tx) => {
           const made = await recordExpense(tx, currentTenant(), body);
           await announce(tx, [made]);
-          await monthly.refresh(tx, { tenant: made.tenant, at: made.paid_at });
+          await monthly.touched(tx, { tenant: made.tenant, at: made.paid_at });
           return made;
         });
         res.status(201).location(`/expenses/${recorded.id}`).json(recorded);

@@ -43,7 +43,7 @@ const indexes = {
 
 /**
  * Creates the missing tables and, if `seed` is set, fills a new table of expenses with demo data in the same
- * transaction. Of several processes that start at once, only one does this. An existing table keeps its rows. Row
+ * transaction. Of several processes that start concurrently, only one does this. An existing table keeps its rows. Row
  * security then limits every statement to the tenant of its transaction.
  *
  * @param totals the totals to create and compute together with the tables

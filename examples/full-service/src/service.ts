@@ -13,10 +13,11 @@ import { pageErrors } from "./page-errors.ts";
 import { createPasswords, type PasswordsOptions } from "./passwords.ts";
 import { announcer } from "./recorded.ts";
 import { reportRoutes } from "./reports/routes.ts";
+import { monthlyTotals } from "./reports/totals.ts";
 import { routes } from "./routes.ts";
+import { demoEmbed, embedderName } from "./search/demo-embedder.ts";
 import { searchRoutes } from "./search/routes.ts";
-import type { EmbeddedSearch, Search } from "./search/search.ts";
-import { serviceSearch } from "./search/service-search.ts";
+import { serviceSearch } from "./search/search.ts";
 import { lateStore } from "./session-store.ts";
 
 /** Options of the example in addition to those of a service. */
@@ -35,11 +36,11 @@ export interface ExpensesOptions {
   /** Time zone of the months of the totals; a change recomputes all of them. Default `UTC`. */
   readonly timeZone?: string | undefined;
   /**
-   * The embedded database for the search, used when the database server has no pgvector. Default: none, and then there
-   * is no search.
+   * The folder of the embedded database for the search, used when the database server has no pgvector. Default: that of
+   * the variable `SEARCH_FOLDER`; without one there is no search.
    */
-  readonly embeddedSearch?: EmbeddedSearch | undefined;
-  /** Whether the search is opened in the background at the start, instead of at first use. Default false. */
+  readonly embeddedSearch?: { readonly dataDir: string } | undefined;
+  /** Whether the search is opened in the background at startup, instead of at first use. Default false. */
   readonly openSearch?: boolean | undefined;
   /** Whether each recorded expense gets a receipt from the upstream `receipts` of `[plugin.http]`. Default false. */
   readonly withReceipts?: boolean | undefined;
@@ -49,18 +50,13 @@ export interface ExpensesOptions {
 
 /** Returns the options for `createService()`. */
 export function expensesService(env: Environment, options: ExpensesOptions = {}): ServiceOptions {
-  const { demoUsers = false } = options;
+  const { demoUsers = false, embeddedSearch } = options;
   const passwords = createPasswords(options.passwords);
+  const monthly = monthlyTotals(options.timeZone ?? "UTC");
   let data: Data | undefined;
   let prepare: (() => Promise<void>) | undefined;
   let people: Accounts | undefined;
-  let search: Search | undefined;
   let running: Service | undefined;
-  const searchCheck: ReadinessCheck = {
-    name: "search",
-    critical: false,
-    check: (signal) => search?.check.check(signal) ?? { healthy: true, detail: "this process has no search" },
-  };
   const table: ReadinessCheck = {
     name: "expenses",
     critical: true,
@@ -72,7 +68,7 @@ export function expensesService(env: Environment, options: ExpensesOptions = {})
   };
 
   function dataOf(service: Service): Data {
-    data ??= dataIn(service, options);
+    data ??= dataIn(service, { ...options, monthly });
     return data;
   }
 
@@ -84,9 +80,9 @@ export function expensesService(env: Environment, options: ExpensesOptions = {})
 
   return {
     config: new URL("../service.toml", import.meta.url),
-    env,
+    env: embeddedSearch === undefined ? env : { ...env, SEARCH_FOLDER: embeddedSearch.dataDir },
     role: options.role,
-    checks: [table, searchCheck],
+    checks: [table],
     auth: {
       tokenFrom: (req) => ofPeople().cookies.accessTokenOf(req),
       revocation: lateStore(() => ofPeople().store),
@@ -97,6 +93,8 @@ export function expensesService(env: Environment, options: ExpensesOptions = {})
       secure: ["staging", "prod"].includes(env["SVC_ENV"]?.trim() ?? ""),
       service: () => running,
     }),
+    rollups: { monthly },
+    rag: { embed: demoEmbed, embedder: embedderName },
     queue: { guard: (req, res, next) => ofPeople().operators(req, res, next) },
     ...laterWork(dataOf, { ...options.imports, withReceipts: options.withReceipts === true }),
     routes(app, service) {
@@ -110,8 +108,7 @@ export function expensesService(env: Environment, options: ExpensesOptions = {})
       });
       prepare = prepared;
       people = made;
-      const texts = serviceSearch(service, { db, prepared, options });
-      search = texts;
+      const texts = serviceSearch(service, { db, prepared, seed: options.seed === true });
       routes(app, service, { db, prepared, announce: announcer(events), totals, demoUsers });
       importRoutes(app, { db, jobs, prepared, limits: options.imports });
       searchRoutes(app, { db, prepared, search: texts });

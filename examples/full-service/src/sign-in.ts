@@ -39,7 +39,7 @@ export interface SignInOptions {
 }
 
 const formType = "application/x-www-form-urlencoded";
-/** One message for both cases, so that the answer does not reveal which accounts exist. */
+/** One message for both cases, so that the response does not reveal which accounts exist. */
 const wrong = "the e-mail address or the password is wrong";
 
 /**

@@ -4,7 +4,7 @@ import { serviceUnavailable } from "@svc/problem";
 export type InTurn = <T>(work: () => Promise<T>, signal: AbortSignal | undefined) => Promise<T>;
 
 /**
- * Returns a function that runs at most `atOnce` tasks at once, lets `waiting` more wait, and rejects further ones with
+ * Returns a function that runs at most `atOnce` tasks concurrently, lets `waiting` more wait, and rejects further ones with
  * a 503. A waiting task whose signal aborts rejects with the signal's reason.
  */
 export function createTurns(atOnce: number, waiting: number): InTurn {

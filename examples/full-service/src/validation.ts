@@ -6,7 +6,7 @@ import { utcTime } from "./timestamp.ts";
 /** PostgreSQL rejects NUL. */
 const KEPT = /^[^\0]*$/;
 
-/** Returns the schema of a text. Every fault has the same message, which describes the valid values. */
+/** Returns the schema of a string. Every fault has the same message, which describes the valid values. */
 export function text(expects: string, pattern: RegExp = KEPT, most = 500): z.ZodString {
   const error = `must be ${expects}`;
   return (
@@ -39,7 +39,7 @@ const time = text(TIME)
 
 const CURSOR = "the `next` of an earlier page";
 
-// A format of this service, because JSON Schema cannot express which texts are cursors.
+// A format of this service, because JSON Schema cannot express which strings are cursors.
 const cursor = text(CURSOR)
   .meta({ format: "cursor", description: `Must be ${CURSOR}.` })
   .transform((value, context) => {

@@ -65,7 +65,15 @@ export async function startTestMode(
     const service = await createService({
       ...testModeService(
         { ...env, DATABASE_URL: databaseOfService, ...ofFiles(provider), ...own },
-        { seed: true, demoUsers: true, passwords: cheapPasswords, keys, switches },
+        {
+          seed: true,
+          demoUsers: true,
+          passwords: cheapPasswords,
+          // A replica opens it at the first search, if the server has no pgvector.
+          embeddedSearch: { dataDir: file(`search-${own["SVC_PORT"]}`) },
+          keys,
+          switches,
+        },
       ),
       signals: false,
       logDestination: { write },

@@ -68,7 +68,7 @@ describe("sign-in with a provider", () => {
 
   const origin = (): string => `http://localhost:${service.address?.port}`;
 
-  /** Returns the answer to a browser that comes back with an identity, and the signed-in user or undefined. */
+  /** Returns the response to a browser that comes back with an identity, and the signed-in user or undefined. */
   async function comeBack(
     over: Partial<LoginIdentity>,
   ): Promise<{ status: number; to?: string; who?: string; text: string }> {
@@ -131,7 +131,7 @@ describe("sign-in with a provider", () => {
     expect((await comeBack(wanted)).who).to.equal("heir");
   });
 
-  it("refuses an unknown person, and escapes the provider's texts", async () => {
+  it("refuses an unknown person, and escapes the provider's strings", async () => {
     const email = "<script>alert(1)</script>@elsewhere.example";
     const answer = await comeBack({ federated_id: "demo:stranger", email, email_verified: true });
     expect(answer.status).to.equal(403);

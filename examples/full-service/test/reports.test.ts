@@ -1,5 +1,6 @@
 import { createDatabase } from "@svc/database";
 import { testDatabase } from "@svc/dev-services";
+import { bindRollup } from "@svc/rollups";
 import { expect } from "chai";
 import request from "supertest";
 import { tickText } from "../src/charts/frame.ts";
@@ -7,7 +8,7 @@ import { scaleFor } from "../src/charts/scale.ts";
 import { serviceUrl } from "../src/database-role.ts";
 import { verifyJob, verifyTask } from "../src/reports/later.ts";
 import type { MonthlyReport } from "../src/reports/report.ts";
-import { monthlyTotals, refreshTask } from "../src/reports/totals.ts";
+import { monthlyTotals } from "../src/reports/totals.ts";
 import { caller } from "./support/caller.ts";
 import { record } from "./support/expenses.ts";
 import { header, sendFile, untilImport } from "./support/files.ts";
@@ -33,7 +34,7 @@ describe("monthly reports", function () {
     return body as MonthlyReport;
   }
 
-  it("ROLL-1 have six exact figures for every month and category, and five for a month", async () => {
+  it("ROLL-1 have six exact statistics for every month and category, and five for a month", async () => {
     const tenant = "figures";
     expect((await report(tenant)).months).to.deep.equal([]);
     for (const amount of ["0.10", "0.20", "0.31", "9999999999.99"]) {
@@ -76,7 +77,7 @@ describe("monthly reports", function () {
     expect(await range("?to=1900-03")).to.equal("1900-01 1900-03");
   });
 
-  it("show a tenant its own figures, and require the right to read expenses", async () => {
+  it("show a tenant its own statistics, and require the right to read expenses", async () => {
     const [cafe, bikes] = [await report("harbour-cafe"), await report("nordic-bikes")];
     expect(cafe.months).not.to.deep.equal(bikes.months);
     for (const { months } of [cafe, bikes]) {
@@ -149,10 +150,10 @@ describe("monthly reports", function () {
     for (const tenant of ["night-a", "night-b"]) await record(running.url, { tenant, amount: "5.00" });
     await using db = createDatabase({ url: databaseUrl });
     await db.withTenant("night-b", (tx) => tx.query("update expenses set amount = 6"));
-    const totals = monthlyTotals("UTC");
-    const verify: typeof totals.verify = async (pool, range) => {
+    const totals = bindRollup(monthlyTotals("UTC"), { db });
+    const verify: typeof totals.verify = async (range) => {
       if (range.tenant === "night-a") throw new Error("canceling statement due to statement timeout");
-      return totals.verify(pool, range);
+      return totals.verify(range);
     };
     const job = verifyJob({ db, prepared: async () => {}, totals: { ...totals, verify } });
     const given = { signal: AbortSignal.timeout(20_000) } as Parameters<typeof job>[1];
@@ -239,7 +240,7 @@ describe("monthly reports", function () {
       expect(scaleFor(0.01).ticks.join(" ")).to.equal("0 0.01");
     });
 
-    it("shortens large numbers to fit beside the axes", () => {
+    it("shortens large numbers to fit next to the axes", () => {
       const largest = 9_999_999_999.99 * 1000;
       for (let most = 0.01; most < largest; most *= 7) {
         for (const tick of scaleFor(most).ticks)
@@ -270,7 +271,7 @@ describe("monthly reports", function () {
         expect(months.at(-1)?.month).to.equal(timeZone === undefined ? "2026-06" : "2026-07");
         await db.withTenant(tenant, (tx) => tx.query("delete from expenses where paid_at > '2026-06-01'"));
         await service.service.jobs?.enqueue({
-          task: refreshTask,
+          task: "rollup.refresh.monthly_totals",
           tenantId: tenant,
           payload: { tenant, at: "2026-06-30T22:00:00Z" },
         });

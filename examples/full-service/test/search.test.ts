@@ -1,19 +1,19 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { hostname, tmpdir } from "node:os";
+import { hostname } from "node:os";
 import { join } from "node:path";
-import type { Logger } from "@svc/context";
-import type { Database } from "@svc/database";
-import { testDatabase } from "@svc/dev-services";
+import { setTimeout as sleep } from "node:timers/promises";
+import { freePort, testDatabase } from "@svc/dev-services";
 import { ProblemError } from "@svc/problem";
+import { createLazyStore, createSearchStore, hasVector, type LazyStore } from "@svc/search-store";
 import { expect } from "chai";
 import request from "supertest";
 import { makeCalls } from "../../support/readme-calls.ts";
 import { serviceUrl } from "../src/database-role.ts";
 import type { Found } from "../src/search/documents.ts";
-import { demoEmbedding, dimensions } from "../src/search/demo-embedder.ts";
+import { demoEmbed, demoEmbedding, dimensions } from "../src/search/demo-embedder.ts";
 import { piecesOf } from "../src/search/pieces.ts";
-import { createSearch } from "../src/search/search.ts";
-import { caller } from "./support/caller.ts";
+import { authEnv, caller } from "./support/caller.ts";
+import { demoProcess, temporaryCheckout } from "./support/demo-process.ts";
 import { embeddedFolder, type EmbeddedFolder } from "./support/embedded-folder.ts";
 import { record } from "./support/expenses.ts";
 import { type RunningService, runService } from "./support/running-service.ts";
@@ -49,7 +49,7 @@ async function find({ url }: RunningService, tenant: string, query: object): Pro
   return (body as { hits: readonly Found[] }).hits;
 }
 
-/** Sends a document and returns the answer. */
+/** Sends a document and returns the response. */
 async function send({ url }: RunningService, tenant: string, document: object): Promise<object> {
   const { status, body } = await caller(url, tenant).post("/documents").send(document);
   expect(status, JSON.stringify(body)).to.equal(200);
@@ -62,12 +62,13 @@ describe("the search", function () {
   const database = testDatabase({ name: "search" });
   let running: RunningService;
   let folder: EmbeddedFolder;
+  let databaseUrl = "";
 
   before("the service", async () => {
-    const url = await serviceUrl(database.url);
+    databaseUrl = await serviceUrl(database.url);
     folder = await embeddedFolder();
     const embeddedSearch = { dataDir: folder.path };
-    running = await runService(url, { seed: true, demoUsers: true, embeddedSearch });
+    running = await runService(databaseUrl, { seed: true, demoUsers: true, embeddedSearch });
   });
   after("stop it", async () => {
     await running[Symbol.asyncDispose]();
@@ -83,16 +84,21 @@ describe("the search", function () {
     return find(running, tenant, query);
   }
 
-  /** Returns the service's database as if its server had no pgvector. */
-  function plain(): { readonly db: Database; readonly log: Logger } {
+  /** Returns the store as the plugin opens it, on the service's database as if its server had no pgvector. */
+  function onPlainServer(embeddedFolder?: string): LazyStore {
     const { db, log } = running.service;
     if (db === undefined) throw new Error("the service has no database");
-    return { db: withoutVector(db), log };
+    return createLazyStore({
+      db: withoutVector(db),
+      create: (on) => createSearchStore({ db: on, dimensions, embed: demoEmbed }),
+      embeddedFolder,
+      logger: log,
+    });
   }
 
   it("is opened on first use, and the service is ready before that", async () => {
     expect((await searchCheck(running)).detail).to.match(
-      /^(embedded|pgvector on the server), opened at first use$/,
+      /^(embedded, opened at the first use|pgvector [\d.]+ on the server)$/,
     );
     const [ofCafe, ofBikes] = await Promise.all([
       untilOpen("harbour-cafe", { q: "coffee" }),
@@ -242,70 +248,71 @@ describe("the search", function () {
     }
   });
 
-  it("is off without pgvector and without an embedded database, and its check is healthy", async () => {
-    const { db, log } = plain();
-    const search = createSearch({ db, log });
-    expect(await search.check.check(AbortSignal.timeout(5000))).to.deep.equal({
-      healthy: true,
-      detail: "off: the server has no pgvector",
-    });
+  it("is off without pgvector and without an embedded database, and its check says what is missing", async () => {
+    const search = onPlainServer();
+    const { healthy, detail } = await search.check(AbortSignal.timeout(5000));
+    expect(healthy).to.equal(false);
+    expect(detail).to.contain("the server has no pgvector");
     const error = await search.store().then(
       () => undefined,
       (reason: unknown) => reason,
     );
     expect(error).to.be.instanceOf(ProblemError).and.to.deep.include({ status: 503 });
     expect((error as ProblemError).headers).to.include({ "Retry-After": "60" });
-    await search.stop();
+    await search.close();
   });
 
   it("returns 503 while another process uses its folder, and reports this in `/ready` without the path", async () => {
-    const { db, log } = plain();
     const dataDir = `${folder.path}-held`;
     holdFolder(dataDir);
-    const search = createSearch({ db, log, embedded: { dataDir } });
+    const search = onPlainServer(dataDir);
     for (const attempt of ["first", "second, which opens nothing"]) {
       const error: unknown = await search.store().catch((reason: unknown) => reason);
       expect(error, attempt).to.be.instanceOf(ProblemError).and.to.deep.include({ status: 503 });
       expect((error as ProblemError).headers).to.include({ "Retry-After": "5" });
     }
     expect(
-      running.log.filter((line) => line.includes("the embedded search could not be opened")),
+      running.log.filter((line) => line.includes("the embedded database of the search could not be opened")),
     ).to.have.length(1);
-    expect(await search.check.check(AbortSignal.timeout(5000))).to.deep.equal({
+    expect(await search.check(AbortSignal.timeout(5000))).to.deep.equal({
       healthy: false,
-      detail: "could not be opened: another process uses its folder",
+      detail: "the embedded database could not be opened: another process uses its folder",
     });
-    await search.stop();
+    await search.close();
   });
 
   it("creates its files in a child process, which ends when the service stops", async () => {
-    const { db, log } = plain();
     const dataDir = `${folder.path}-anew`;
-    const search = createSearch({ db, log, embedded: { dataDir } });
+    const search = onPlainServer(dataDir);
     const asked = search.store().catch((reason: unknown) => reason);
     const maker = await holderOf(`${dataDir}.lock`);
     expect(maker).not.to.equal(process.pid);
-    expect((await search.check.check(AbortSignal.timeout(5000))).detail).to.equal("opening");
-    await search.stop();
+    expect((await search.check(AbortSignal.timeout(5000))).detail).to.equal("embedded, being opened");
+    await search.close();
     expect(await asked)
       .to.be.instanceOf(ProblemError)
       .and.to.deep.include({ status: 503, detail: "the service is shutting down" });
     await untilGone(maker);
   });
 
-  it("uses a temporary folder by default, and removes it when the service stops", async () => {
-    const { db, log } = plain();
-    const before = passingFolders();
-    const search = createSearch({ db, log, embedded: {} });
-    search.openSoon();
-    let made: readonly string[] = [];
-    for (let tries = 0; made.length === 0 && tries < 600; tries++) {
-      await new Promise((resolve) => setTimeout(resolve, 20));
-      made = passingFolders().filter((folder) => !before.includes(folder));
-    }
-    expect(made).not.to.deep.equal([]);
-    await search.stop();
-    expect(passingFolders()).not.to.include.members(made);
+  it("uses a temporary folder in a demo with DATABASE_URL, and removes it when the service stops", async function () {
+    const { db } = running.service;
+    if (db === undefined || (await hasVector(db))) return this.skip();
+    using checkout = temporaryCheckout();
+    const passing = (): readonly string[] =>
+      readdirSync(checkout.path).filter((name) => name.startsWith("svc-search-"));
+    const env = { SVC_PORT: String(await freePort()), DATABASE_URL: databaseUrl, TMPDIR: checkout.path };
+    await using demo = demoProcess(checkout, { ...env, ...authEnv });
+    const asked = caller(await demo.opened, "acme")
+      .get("/search?q=a")
+      .then(({ status }) => status);
+    for (let tries = 0; passing().length === 0 && tries < 600; tries++) await sleep(20);
+    expect(passing()).to.have.length(1);
+    demo.interrupt();
+    expect((await demo.ended).code).to.equal(0);
+    // The stop waits for the request, which may have opened the database by then.
+    expect(await asked).to.be.oneOf([200, 503]);
+    expect(passing()).to.deep.equal([]);
   });
 
   it("is closed when the service stops, so that another process can use its folder", async () => {
@@ -342,10 +349,6 @@ describe("the helpers of the search", () => {
   });
 });
 
-function passingFolders(): readonly string[] {
-  return readdirSync(tmpdir()).filter((name) => name.startsWith("svc-search-"));
-}
-
 /** Locks the folder of an embedded database as another living process would. */
 function holdFolder(dataDir: string): void {
   mkdirSync(dataDir);
@@ -375,7 +378,7 @@ async function untilGone(pid: number): Promise<void> {
     }
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  throw new Error(`process ${pid} goes on`);
+  throw new Error(`process ${pid} is still running`);
 }
 
 function many(count: number): object {

@@ -76,7 +76,7 @@ describe("a person's sessions", () => {
     expect(plain).to.have.length(200);
   });
 
-  it("ISS-5 end one by one: only the chosen session ends, at once and for good", async () => {
+  it("ISS-5 end one by one: only the chosen session ends, immediately and permanently", async () => {
     const [here, there, elsewhere] = [
       await browse(running.url, clerk, "here"),
       await browse(running.url, clerk, "there"),
@@ -116,7 +116,7 @@ describe("a person's sessions", () => {
     expect(nobody.headers["location"]).to.equal("/sign-in?signed_out=1");
   });
 
-  it("REV-10 end everywhere for one person only, who can sign in again at once", async () => {
+  it("REV-10 end everywhere for one person only, who can sign in again immediately", async () => {
     const mine = [
       await browse(running.url, admin, "a"),
       await browse(running.url, admin, "b"),

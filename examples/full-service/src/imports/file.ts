@@ -75,7 +75,7 @@ async function* recordsOf(req: IncomingMessage): AsyncGenerator<readonly CsvReco
   const decoder = new TextDecoder("utf-8", { fatal: true });
   const reader = createCsvReader();
   try {
-    // A client whose file is refused halfway must still get the answer, so keep the connection open.
+    // A client whose file is refused halfway must still get the response, so keep the connection open.
     for await (const chunk of req.iterator({ destroyOnReturn: false })) {
       yield reader.push(decoder.decode(chunk as Buffer, { stream: true }));
     }

@@ -37,7 +37,7 @@ export type Header = readonly string[];
 
 export const shownFailures = 100;
 
-/** Returns whether a text has the form of an import id. */
+/** Returns whether a string has the form of an import id. */
 export function isImportId(text: string): boolean {
   return /^[0-9a-f]{32}$/.test(text);
 }

@@ -1,11 +1,11 @@
 import type { z } from "zod";
 import type { Database } from "@svc/database";
 import type { JobHandler } from "@svc/job-table";
+import type { BoundRollup } from "@svc/rollups";
 import type { Queryable } from "@svc/sql";
 import type { NewExpense } from "../expense.ts";
 import { recordExpenses } from "../expense-store.ts";
 import type { Announce } from "../recorded.ts";
-import type { RefreshLater } from "../reports/later.ts";
 import { newExpense } from "../validation.ts";
 import { type Header, type ImportFailure, isImportId, type StagedRow } from "./import.ts";
 import { holdImport, importDone, importProgress, takeRows } from "./store.ts";
@@ -15,7 +15,7 @@ export interface ImportJobOptions {
   readonly db: Database;
   readonly prepared: () => Promise<void>;
   readonly announce: Announce;
-  readonly refreshLater: RefreshLater;
+  readonly totals: Pick<BoundRollup, "refreshLaterMany">;
   /** Rows of one transaction. Default: 200. */
   readonly stepRows?: number | undefined;
 }
@@ -27,13 +27,7 @@ export const importTask = "expenses.import";
  * of a step, records their expenses, publishes the events and queues the refresh of the totals, so each row becomes one
  * expense, even if the job is killed and started again.
  */
-export function importJob({
-  db,
-  prepared,
-  announce,
-  refreshLater,
-  stepRows = 200,
-}: ImportJobOptions): JobHandler {
+export function importJob({ db, prepared, announce, totals, stepRows = 200 }: ImportJobOptions): JobHandler {
   /** @returns whether more rows may be pending */
   async function step(tx: Queryable, id: string, tenant: string): Promise<boolean> {
     const header = await holdImport(tx, id);
@@ -43,7 +37,8 @@ export function importJob({
     const { expenses, failures } = sorted(header, rows);
     const recorded = await recordExpenses(tx, tenant, expenses);
     await announce(tx, recorded);
-    await refreshLater(tx, tenant, recorded);
+    const moments = recorded.map(({ paid_at: at }) => ({ tenant, at }));
+    await totals.refreshLaterMany(tx, moments);
     await importProgress(tx, id, recorded.length, failures);
     if (rows.length === stepRows) return true;
     await importDone(tx, id);

@@ -33,7 +33,7 @@ select $1, $2, line, fields from jsonb_to_recordset($3::jsonb) as row (line int,
   );
 }
 
-/** Marks the file as complete. */
+/** Marks an import as queued, after all its rows have been stored. */
 export async function importQueued(tx: Queryable, id: string, rows: number): Promise<void> {
   await tx.query("update imports set state = 'queued', rows = $2 where id = $1", [id, rows]);
 }

@@ -59,7 +59,7 @@ function demoCalls(origin: string, port: number): Html {
 curl -H "Authorization: Bearer $TOKEN" '${origin}/expenses?limit=5'
 curl -H "Authorization: Bearer $TOKEN" '${origin}/expenses?month=2026-03&amp;category=travel'
 
-# six figures for every month and category
+# six statistics (total, count, ...) per month and category
 curl -H "Authorization: Bearer $TOKEN" '${origin}/reports/monthly?from=2026-01&amp;to=2026-03'
 
 # record an expense

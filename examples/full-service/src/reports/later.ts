@@ -1,37 +1,9 @@
 import { currentContext } from "@svc/context";
 import type { Database } from "@svc/database";
-import type { JobHandler, JobTable } from "@svc/job-table";
-import type { Rollup } from "@svc/rollups";
-import type { Queryable } from "@svc/sql";
-import type { Expense } from "../expense.ts";
+import type { JobHandler } from "@svc/job-table";
+import type { BoundRollup } from "@svc/rollups";
 import { monthAfter } from "./month.ts";
 import { expenseTenants } from "./totals.ts";
-
-/** Queues jobs that recompute totals, in the transaction that wrote the expenses. */
-export type RefreshLater = (tx: Queryable, tenant: string, expenses: readonly Expense[]) => Promise<void>;
-
-export function refreshLater(totals: Rollup, jobs: JobTable): RefreshLater {
-  return async (tx, tenant, expenses) => {
-    const moments = momentsOf(expenses).map((at) => ({ tenant, at }));
-    await totals.enqueueRefreshMany(jobs, moments, { tx });
-  };
-}
-
-/**
- * Returns moments in all months that contain expenses: the first and the last payment of every UTC month. In another
- * time zone, a UTC month overlaps two months; if one of these has an expense, it contains one of these moments.
- */
-function momentsOf(expenses: readonly Expense[]): readonly string[] {
-  const ends = new Map<string, { first: string; last: string }>();
-  for (const { paid_at: at } of expenses) {
-    const month = at.slice(0, 7);
-    const known = ends.get(month);
-    if (known === undefined) ends.set(month, { first: at, last: at });
-    else if (at < known.first) known.first = at;
-    else if (at > known.last) known.last = at;
-  }
-  return [...ends.values()].flatMap(({ first, last }) => [first, last]);
-}
 
 export const verifyTask = "reports.verify";
 
@@ -39,7 +11,7 @@ export const verifyTask = "reports.verify";
 export interface VerifyJobOptions {
   readonly db: Database;
   readonly prepared: () => Promise<void>;
-  readonly totals: Rollup;
+  readonly totals: BoundRollup;
 }
 
 const yearsBack = 5;
@@ -59,7 +31,7 @@ export function verifyJob({ db, prepared, totals }: VerifyJobOptions): JobHandle
     for (const tenant of tenants) {
       signal.throwIfAborted();
       try {
-        repaired += await madeRight({ db, totals }, tenant);
+        repaired += await madeRight(totals, tenant);
       } catch (error) {
         failed += 1;
         reason ??= error;
@@ -78,21 +50,18 @@ export function verifyJob({ db, prepared, totals }: VerifyJobOptions): JobHandle
  * Repairs one year at a time, because one statement for all years would exceed its timeout. @returns the number of
  * wrong months
  */
-async function madeRight(
-  { db, totals }: Pick<VerifyJobOptions, "db" | "totals">,
-  tenant: string,
-): Promise<number> {
+async function madeRight(totals: BoundRollup, tenant: string): Promise<number> {
   const now = new Date().toISOString().slice(0, 7);
   let repaired = 0;
   for (let year = -yearsBack; year <= yearsAhead; year++) {
     const last = monthAfter(now, 12 * year);
-    const { drift } = await totals.verify(db, {
+    const { drift } = await totals.verify({
       tenant,
       from: `${monthAfter(last, -11)}-01`,
       to: `${last}-01`,
     });
     for (const month of new Set(drift.map(({ month }) => month))) {
-      await totals.rebuild(db, { tenant, from: month, to: month });
+      await totals.rebuild({ tenant, from: month, to: month });
       repaired += 1;
     }
   }

@@ -1,4 +1,4 @@
-import type { Rollup } from "@svc/rollups";
+import type { BoundRollup } from "@svc/rollups";
 import type { Queryable, Row } from "@svc/sql";
 import type { Category } from "../expense.ts";
 import { type MonthRange, rangeOf, type ReportBy, type ReportFilter } from "./filter.ts";
@@ -33,7 +33,7 @@ export interface MonthlyReport extends MonthRange {
 export async function monthlyReport(
   tx: Queryable,
   tenant: string,
-  totals: Rollup,
+  totals: BoundRollup,
   filter: ReportFilter,
 ): Promise<MonthlyReport> {
   const { by } = filter;
@@ -48,7 +48,11 @@ export interface KnownMonths {
   readonly last: string;
 }
 
-export async function knownMonths(tx: Queryable, tenant: string, { timeZone }: Rollup): Promise<KnownMonths> {
+export async function knownMonths(
+  tx: Queryable,
+  tenant: string,
+  { timeZone }: BoundRollup,
+): Promise<KnownMonths> {
   const { rows } = await tx.query<KnownMonths & Row>(
     `
 select to_char(coalesce(min(month), now() at time zone $2), 'YYYY-MM') as first,
@@ -79,16 +83,16 @@ const additive = ["expenses", "total", "minimum", "maximum"];
 export async function figuresOf(
   tx: Queryable,
   tenant: string,
-  totals: Rollup,
+  totals: BoundRollup,
   { from, to }: MonthRange,
   by: ReportBy,
 ): Promise<readonly MonthFigures[]> {
   const range = { from: `${from}-01`, to: `${to}-01` };
   const isWhole = by === "category";
   const rows = (await totals.query(
-    tx,
     tenant,
     isWhole ? range : { ...range, by: ["month"], measures: additive },
+    tx,
   )) as TotalRow[];
   return rows.map(({ month: day, category, expenses, total, minimum, maximum, average, median }) => {
     const [month, count] = [day.slice(0, 7), Number(expenses)];

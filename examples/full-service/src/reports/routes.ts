@@ -3,7 +3,7 @@ import type { Database } from "@svc/database";
 import { requireScopes } from "@svc/jwt-auth";
 import { route } from "@svc/openapi";
 import { missingScopes } from "@svc/problem";
-import type { Rollup } from "@svc/rollups";
+import type { BoundRollup } from "@svc/rollups";
 import type { Queryable } from "@svc/sql";
 import { currentTenant, requireTenant } from "@svc/tenancy";
 import type { Express, Request, RequestHandler, Response } from "express";
@@ -26,7 +26,7 @@ import { figuresOf, knownMonths, monthlyReport } from "./report.ts";
 export interface ReportRoutesOptions {
   readonly db: Database;
   readonly prepared: () => Promise<void>;
-  readonly totals: Rollup;
+  readonly totals: BoundRollup;
   readonly search: Search;
   /** Identifies the visitor. */
   readonly visitors: RequestHandler;
@@ -159,7 +159,7 @@ export function reportRoutes(
         return;
       }
       const query = { ...data, limit: shownHits };
-      const hits = await findDocuments(await search.store(), tenant, query, leaving(res));
+      const hits = await findDocuments(await search.opened(), tenant, query, leaving(res));
       sendPage(res, 200, receiptsPage({ ...typed, hits }));
     },
   );

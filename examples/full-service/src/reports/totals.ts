@@ -10,7 +10,7 @@ const tenants = {
 };
 
 /**
- * Returns the rollup of spending by tenant, month and category: six figures, recomputed from the expenses of a month
+ * Returns the rollup of spending by tenant, month and category: six statistics, recomputed from the expenses of a month
  * whenever one of them changes.
  *
  * @param timeZone time zone of the months
@@ -38,13 +38,13 @@ export function monthlyTotals(timeZone: string): Rollup {
 }
 
 /**
- * Creates the table of totals if it is missing, and computes all totals of a new table or after a change of the time
- * zone. Row security limits statements to the totals of their tenant.
+ * Creates the table of totals if the plugin `rollups` has not, and computes all totals of a new table or after a change
+ * of the time zone. Row security limits statements to the totals of their tenant.
  */
 export async function ensureTotals(tx: Queryable, totals: Rollup): Promise<void> {
   await ensureSchema(tx, tenants);
-  const isMade = (await totals.ensureSchema(tx)) === "created";
-  if (isMade || (await isOfOtherZone(tx, totals))) await computeAll(tx, totals);
+  await totals.ensureSchema(tx);
+  if (!(await areComputed(tx, totals))) await computeAll(tx, totals);
   await enableRowSecurity(tx, { table: "monthly_totals", column: "tenant_id" });
 }
 
@@ -62,16 +62,16 @@ async function computeAll(tx: Queryable, totals: Rollup): Promise<void> {
   await totals.rebuildAll(tx);
 }
 
-async function isOfOtherZone(tx: Queryable, { table, timeZone }: Rollup): Promise<boolean> {
-  const { rows } = await tx.query("select from svc_rollups where rollup = $1 and lower(zone) = lower($2)", [
-    table,
-    timeZone,
-  ]);
-  return rows.length === 0;
+/** Only this file turns on row security of the totals, after it has computed them. */
+async function areComputed(tx: Queryable, { table, timeZone }: Rollup): Promise<boolean> {
+  const { rows } = await tx.query(
+    `
+select from svc_rollups join pg_class on pg_class.oid = to_regclass(rollup)
+where rollup = $1 and lower(zone) = lower($2) and relforcerowsecurity`,
+    [table, timeZone],
+  );
+  return rows.length > 0;
 }
-
-/** The task of the job that computes the totals of one month. */
-export const refreshTask = "rollup.refresh.monthly_totals";
 
 /** Returns the tenants that have expenses. Called outside of a tenant's transaction. */
 export async function expenseTenants(db: Queryable): Promise<readonly string[]> {

@@ -1,5 +1,5 @@
 import type { Queryable } from "@svc/sql";
-import type { Hit, Ingested, SearchStore } from "@svc/search-store";
+import type { BoundSearch, Hit, Ingested } from "@svc/search-store";
 import { type Expense, isExpenseId } from "../expense.ts";
 import { findExpense } from "../expense-store.ts";
 import type { MetaValue, NewDocument, Query } from "./document.ts";
@@ -32,7 +32,7 @@ const leastScore = 0.18;
  * @param inTenant runs work as the tenant
  */
 export async function keepDocument(
-  store: SearchStore,
+  search: BoundSearch,
   tenant: string,
   { id, text, meta }: NewDocument,
   inTenant: <T>(work: (tx: Queryable) => Promise<T>) => Promise<T>,
@@ -40,9 +40,9 @@ export async function keepDocument(
   const expense = isExpenseId(id) ? await inTenant((tx) => findExpense(tx, id)) : undefined;
   // A client must not claim that a document belongs to an expense.
   const { expense: _claimed, ...own } = meta;
-  const whole = expense === undefined ? own : { ...own, ...factsOf(expense) };
-  const pieces = piecesOf(text).map((content) => ({ content, meta: whole }));
-  return store.ingest(tenant, id, pieces);
+  const metadata = expense === undefined ? own : { ...own, ...factsOf(expense) };
+  const pieces = piecesOf(text).map((content) => ({ content }));
+  return search.ingest(id, pieces, { tenant, metadata });
 }
 
 /** Returns the metadata of the document of an expense. */
@@ -52,13 +52,13 @@ export function factsOf({ category, paid_at }: Expense): Readonly<Record<string,
 
 /** Returns the pieces of the tenant's documents that match the query, best match first. */
 export async function findDocuments(
-  store: SearchStore,
+  search: BoundSearch,
   tenant: string,
   { q, limit, category }: Query,
   signal?: AbortSignal,
 ): Promise<readonly Found[]> {
-  const filter = category === undefined ? undefined : { category };
-  const hits = await store.search(tenant, { text: q, limit, filter, signal });
+  const where = category === undefined ? undefined : { category };
+  const hits = await search.search({ tenant, text: q, limit, where, signal });
   return hits.filter(isLike).map(shape);
 }
 

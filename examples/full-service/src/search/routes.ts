@@ -65,8 +65,8 @@ export function searchRoutes(app: Express, { db, prepared, search }: SearchRoute
       async ({ body: document }, _req, res) => {
         const tenant = currentTenant();
         await prepared();
-        const store = await search.store();
-        const kept = await keepDocument(store, tenant, document, (work) => db.withTenant(tenant, work));
+        const opened = await search.opened();
+        const kept = await keepDocument(opened, tenant, document, (work) => db.withTenant(tenant, work));
         const { chunks: pieces, embedded, reused, removed } = kept;
         res.json({ id: document.id, pieces, embedded, reused, removed });
       },
@@ -88,8 +88,8 @@ export function searchRoutes(app: Express, { db, prepared, search }: SearchRoute
       },
       async ({ query }, _req, res) => {
         const tenant = currentTenant();
-        const store = await search.store();
-        res.json({ hits: await findDocuments(store, tenant, query, leaving(res)) });
+        const opened = await search.opened();
+        res.json({ hits: await findDocuments(opened, tenant, query, leaving(res)) });
       },
     ),
   );

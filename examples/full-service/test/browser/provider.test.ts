@@ -84,7 +84,7 @@ describe("sign-in at a provider in a browser", function () {
     expect(await cookiesHere(page)).to.have.members([...seen.slice(2, 6), ...sessionCookies]);
   });
 
-  it("OIDC-7 succeeds in two tabs at once", async () => {
+  it("OIDC-7 succeeds in two tabs concurrently", async () => {
     const { page: one, context } = await site.visitor();
     const two = await context.newPage();
     await goThere(one, "/account?tab=1");

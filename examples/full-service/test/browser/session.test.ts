@@ -109,7 +109,7 @@ describe("a browser with a session", function () {
     expect([...(await keptCookies(context)).keys()]).to.deep.equal(["other"]);
   });
 
-  it("REF-5 continues after the access token has expired, in two tabs at once", async () => {
+  it("REF-5 continues after the access token has expired, in two tabs concurrently", async () => {
     const { page: one, context } = await signedIn("one");
     const two = await context.newPage();
     for (let round = 0; round < 2; round++) {

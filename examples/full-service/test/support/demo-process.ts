@@ -99,7 +99,7 @@ function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
   if (pid !== undefined) process.kill(-pid, signal);
 }
 
-/** Returns the command lines of all processes that contain a text. */
+/** Returns the command lines of all processes that contain a string. */
 export function processesWith(text: string): string[] {
   return commandLines().filter((line) => line.includes(text));
 }

@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { ensureEmbeddedFiles } from "../../src/search/embedded-files.ts";
+import { openEmbedded } from "@svc/search-store/pglite";
 
 /** A folder with an empty embedded database. Leaving the block removes it. */
 export interface EmbeddedFolder extends Disposable {
@@ -32,7 +32,8 @@ async function template(): Promise<string> {
   mkdirSync(cache, { recursive: true });
   const folder = mkdtempSync(join(cache, "making-"));
   try {
-    await ensureEmbeddedFiles(join(folder, "data"), AbortSignal.timeout(120_000));
+    const made = await openEmbedded({ dataDir: join(folder, "data") });
+    await made.close();
     renameSync(join(folder, "data"), path);
   } catch (error) {
     // Another process has created it first: rename does not replace a folder with content.

@@ -13,7 +13,7 @@ export async function logIn(url: string, email: string, password = demoPassword)
 /** The headers that a browser sends with a form of this origin. */
 export const ownForm = { "Sec-Fetch-Site": "same-origin", Accept: "text/html" } as const;
 
-/** Returns the cookies that an answer sets, by name, without flags. */
+/** Returns the cookies that a response sets, by name, without flags. */
 export function cookiesOf(headers: Readonly<Record<string, unknown>>): ReadonlyMap<string, string> {
   const lines = (headers["set-cookie"] ?? []) as readonly string[];
   return new Map(

@@ -29,7 +29,7 @@ export interface Focused {
 
 /** Returns all elements that the Tab key reaches, in order. */
 export async function tabThrough(page: Page): Promise<readonly Focused[]> {
-  // If a field has the focus at the start, the elements before it come last.
+  // If a field has the focus at first, the elements before it come last.
   if ((await page.evaluate<Focused>(focused)).what !== "") await stopsUntilTheEnd(page);
   return stopsUntilTheEnd(page);
 }
