@@ -26,7 +26,7 @@ const rotating = "another tab renews the session";
 
 /** The responses of every route here. */
 const ofVisitors = {
-  303: "leads to the sign-in page",
+  303: "redirects to the sign-in page",
   307: rotating,
   409: rotating,
   503: "the database is not available",
@@ -85,7 +85,7 @@ export function accountRoutes(
       description: "A form of the account page, which lists the sessions.",
       responses: {
         ...ofVisitors,
-        303: "leads to the account page, or to the sign-in page",
+        303: "redirects to the account page, or to the sign-in page",
         404: "you have no session with this id",
       },
     }),

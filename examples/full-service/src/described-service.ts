@@ -120,10 +120,11 @@ function providerRoutes(name: string): DocumentedRoute[] {
       method: "GET",
       template: `/auth/${name}/start`,
       description: {
-        summary: `Leads to the provider ${name}`,
-        description: "Starts a sign-in. `return_to` is the path to which the browser is led afterwards.",
+        summary: `Redirects to the provider ${name}`,
+        description:
+          "Starts a sign-in. `return_to` is the path to which the browser is redirected afterwards.",
         tags: ["pages"],
-        responses: { 302: "leads to the provider", 503: "the provider is not available" },
+        responses: { 302: "redirects to the provider", 503: "the provider is not available" },
         errorBodies: pageErrorBodies,
       },
     },
@@ -131,11 +132,11 @@ function providerRoutes(name: string): DocumentedRoute[] {
       method: "GET",
       template: `/auth/${name}/callback`,
       description: {
-        summary: `Ends a sign-in through the provider ${name}`,
-        description: "The provider leads the browser here.",
+        summary: `Completes a sign-in with the provider ${name}`,
+        description: "The provider redirects the browser here.",
         tags: ["pages"],
         responses: {
-          303: "leads the browser on",
+          303: "redirects the browser",
           401: "the sign-in was refused",
           503: "the provider or the database is not available",
         },
@@ -147,7 +148,7 @@ function providerRoutes(name: string): DocumentedRoute[] {
 
 // The guard of the page sends visitors who are not signed in to the sign-in page, so the token is optional in the document.
 const visitor = [{ kind: "optional_auth", values: [] }] as const;
-const toSignIn = "leads to the sign-in page";
+const toSignIn = "redirects to the sign-in page";
 const rotating = "another tab renews the session";
 const ofOperators = {
   303: toSignIn,
@@ -196,7 +197,7 @@ const queueRoutes: readonly DocumentedRoute[] = [
       description: "A form of the page: `all`, or one or more `id`.",
       tags: ["jobs", "pages"],
       requestBodies: { "application/x-www-form-urlencoded": { schema: { type: "object" } } },
-      responses: { ...ofOperators, 303: "leads to the page, or to the sign-in page" },
+      responses: { ...ofOperators, 303: "redirects to the page, or to the sign-in page" },
       errorBodies: pageErrorBodies,
     },
   },

@@ -81,9 +81,9 @@ export function signInRoutes(app: Express, options: SignInOptions): void {
 
   // The address bar shows this path after a failed sign-in.
   const toSignIn = pageDescription({
-    summary: "Leads to the sign-in page",
+    summary: "Redirects to the sign-in page",
     description: "For visitors who open the address of a failed sign-in again.",
-    responses: { 303: "leads to it" },
+    responses: { 303: "redirects to it" },
   });
   app.get("/login", toSignIn, (_req, res) => seeOther(res, "/sign-in"));
 

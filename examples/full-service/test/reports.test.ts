@@ -182,7 +182,7 @@ describe("monthly reports", function () {
       expect(text.match(/<caption>/g)).to.have.length(3);
       expect(text).not.to.match(/<script|NaN|undefined|Infinity/);
       const { months } = await report("harbour-cafe", "?by=month&from=2025-12&to=2025-12");
-      expect(text).to.contain(`The highest is that of December 2025, with 15.`);
+      expect(text).to.contain(`The number was highest in December 2025: 15.`);
       expect(text.replaceAll(",", "")).to.contain(`<td>${months[0]?.total}</td>`);
     });
 

@@ -58,7 +58,7 @@ describe("a table defined by options", () => {
     expect(load("timeout = 61").fault).to.contain("plugin.thing.timeout: must be a number from 0.001 to 60");
   });
 
-  it("reads an option that only the environment sets from the first variable that is set", () => {
+  it("reads an environment-only option from the first of its variables that is set", () => {
     expect(load("", { SVC_REGION: "b" }).thing).to.include({ region: "b" });
     expect(load("", { SVC_REGION: "b", SVC_THING_REGION: "a" }).thing).to.include({ region: "a" });
     expect(load('region = "c"').fault).to.contain("plugin.thing.region: is unknown");

@@ -212,7 +212,7 @@ describe("the trace of a span", () => {
   });
 
   for (const [what, trace] of Object.entries({
-    "no trace": undefined,
+    undefined: undefined,
     "a version that is not 00": { ...OWN, traceparent: OWN.traceparent.replace("00", "cc") },
     "a trace id of zeros": { ...OWN, traceparent: `00-${"0".repeat(32)}-00f067aa0ba902b7-01` },
     "no traceparent": { traceId: TRACE_ID },

@@ -7,7 +7,7 @@ import pg from "pg";
 import request from "supertest";
 import { embed, ragOn } from "./support/rag-service.ts";
 import { faultsOf } from "./support/refusal.ts";
-import { makeService, startService, type TestServiceOptions } from "./support/test-service.ts";
+import { startService, type TestServiceOptions } from "./support/test-service.ts";
 import { vectorServer } from "./support/vector-server.ts";
 
 const secret = randomBytes(32).toString("base64");

@@ -34,7 +34,7 @@ describe("the option `kind`", () => {
     await service.stop();
   });
 
-  it("PROF-6 lists the kind together with a configuration file in the reduced profile", async () => {
+  it("PROF-6 reports the kind and a configuration file in one error in the reduced profile", async () => {
     const faults = await faultsOf({ profile: "reduced", kind: "web" });
     expect(faults.map(({ key }) => key)).to.deep.equal(["config", "kind"]);
   });

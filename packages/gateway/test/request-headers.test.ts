@@ -204,7 +204,7 @@ describe("X-Forwarded-* of a trusted proxy", () => {
   ];
 
   for (const trustedProxies of [["loopback"], ["127.0.0.0/8"], ["127.0.0.1", "10.0.0.1"]]) {
-    it(`is kept and extended with trustedProxies ${trustedProxies.join(", ")}`, async () => {
+    it(`is kept and extended if trustedProxies is ${trustedProxies.join(", ")}`, async () => {
       await using upstream = await startUpstream();
       const routes = [{ prefix: "/api", targets: [upstream.url] }];
       await using server = await startGateway({ routes, trustedProxies });

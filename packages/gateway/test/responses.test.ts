@@ -180,7 +180,7 @@ describe("a response", () => {
     }
   });
 
-  it("ends if another middleware ends it", async () => {
+  it("aborts the request to the target if another middleware ends the response", async () => {
     let closed = 0;
     await using upstream = await startUpstream((_req, res) => {
       res.on("close", () => (closed += 1));

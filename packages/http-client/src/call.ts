@@ -28,14 +28,14 @@ export interface CallTools {
   readonly breaker: Breaker;
   readonly budget: RetryBudget;
   readonly pool: Dispatcher;
-  /** Returns whether the client is stopped: a call is not repeated then. */
+  /** Returns whether the client is stopped: a call is not retried then. */
   readonly isStopped: () => boolean;
 }
 
 /**
  * Sends a call, again after a failure that may pass, until it has a final response.
  *
- * @param span gets the status, and the number of repeats if there were any (TRACE-9)
+ * @param span gets the status, and the number of retries if there were any (TRACE-9)
  * @throws UpstreamError without a usable response
  * @throws the reason of the call's limit, if that ended the call; such a try says nothing about the upstream
  */

@@ -42,7 +42,7 @@ export interface Client {
 }
 
 /**
- * Creates a client for one service: time limits, repeats within a budget, a circuit breaker, and a limit of calls at the
+ * Creates a client for one service: time limits, retries within a budget, a circuit breaker, and a limit of calls at the
  * same time. Calls carry request id and trace of the current request or job (HTTP-1, TRACE-19), never the tenant (HTTP-2).
  *
  * @throws ConfigurationError for unknown and invalid options

@@ -21,7 +21,7 @@ export class UpstreamError extends Error {
   /** The code of the error behind it, such as `ECONNREFUSED`. */
   readonly code: string | undefined;
   /**
-   * What failed: the connection, so that the same call may succeed when it is repeated; a response that is not HTTP; or a
+   * What failed: the connection, so that the same call may succeed when it is retried; a response that is not HTTP; or a
    * limit of the client.
    */
   readonly fault: "connection" | "response" | "limit";

@@ -24,7 +24,7 @@ export type InstrumentFetchOptions = OptionsOf<typeof instrumentOptions>;
 
 /**
  * Returns a `fetch` whose calls of the given origins carry request id and trace of the current request or job (HTTP-1,
- * TRACE-19). It adds no time limits and no repeats; `createClient()` does.
+ * TRACE-19). It adds no time limits and no retries; use `createClient()` for these.
  *
  * @throws ConfigurationError for unknown and invalid options
  */

@@ -34,13 +34,13 @@ export const clientOptions = defineOptions("createClient()", {
    */
   totalTimeoutSeconds: { key: "total_timeout", kind: k.withDefault(seconds, 30) },
   /**
-   * Tries of a call, including the first. Only calls with an idempotent method or an `Idempotency-Key` are repeated.
+   * Tries of a call, including the first. Only calls with an idempotent method or an `Idempotency-Key` are retried.
    * Default: 3.
    */
   attempts: { key: "attempts", kind: k.withDefault(k.integer({ min: 1, max: 10 }), 3) },
   /** Whether the service is not ready while this upstream is not answering. Default: false. */
   critical: { key: "critical", kind: k.withDefault(k.boolean(), false) },
-  /** Repeats per call that are allowed on average, so that repeats cannot multiply the load. Default: 0.2. */
+  /** Retries per call that are allowed on average, so that retries cannot multiply the load. Default: 0.2. */
   retryBudget: { kind: k.withDefault(k.number({ min: 0, max: 10 }), 0.2) },
   /** Calls at the same time. Default: 50. */
   maxConcurrentCalls: { kind: k.withDefault(k.integer({ min: 1, max: 10_000 }), 50) },

@@ -4,7 +4,7 @@ import { Readable } from "node:stream";
 export interface CallBody {
   /** A value that is sent as JSON. Default: none. */
   readonly json?: unknown;
-  /** A text, bytes, a form, or a stream, which is sent once and never again. Default: none. */
+  /** A string, bytes, a form, or a stream. A call with a stream is never retried. Default: none. */
   readonly body?: string | Uint8Array | URLSearchParams | Readable | AsyncIterable<Uint8Array> | undefined;
 }
 

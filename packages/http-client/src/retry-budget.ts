@@ -1,16 +1,16 @@
-/** How many repeats are allowed besides those that calls have earned: one per second, at most this many in one burst. */
+/** How many retries are allowed besides those that calls have earned: one per second, at most this many in one burst. */
 const RESERVE = 10;
 
-/** Limits repeats to a share of all calls, so that they cannot multiply the load of a service that is failing. */
+/** Limits retries to a share of all calls, so that they cannot multiply the load of a service that is failing. */
 export interface RetryBudget {
   /** Counts a call. */
   called(): void;
-  /** Returns whether a repeat is allowed now, and counts it. */
+  /** Returns whether a retry is allowed now, and counts it. */
   take(): boolean;
 }
 
 /**
- * Creates a budget of repeats. It begins with ten, grows by `perCall` with each call and by one per second, and never
+ * Creates a budget of retries. It begins with ten, grows by `perCall` with each call and by one per second, and never
  * exceeds ten.
  *
  * @param now clock in milliseconds

@@ -157,7 +157,7 @@ describe("the headers of a call", () => {
     ]);
   });
 
-  it("TRACE-9 of repeated calls are in one span with the number of repetitions", async () => {
+  it("TRACE-9 of retried calls are in one span with the number of retries", async () => {
     await using failing = await openUpstream((res, count) => res.writeHead(count < 3 ? 503 : 200).end());
     const { span, spans } = recordingHook();
     await using client = createClient({ name: "billing", baseUrl: failing.url, span });

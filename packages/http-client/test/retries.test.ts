@@ -438,7 +438,7 @@ describe("stop()", () => {
       expect(error).to.include({ status: 503, detail: "the service 'billing' is not answering" });
       expect((error.cause as Error).message).to.equal("the client is stopped");
     }
-    // A call that is running is not repeated after stop().
+    // A call that is running is not retried after stop().
     held[0]?.();
     expect(((await running).cause as Error).message).to.equal("status 503");
     await stopped;

@@ -25,7 +25,7 @@ export interface Window {
   readonly beganAt: number;
   /** The end of the warm-up. */
   readonly from: number;
-  /** The end of the step; an interruption moves it forward. */
+  /** The end of the step. An interruption sets it to the current time. */
   until: number;
 }
 

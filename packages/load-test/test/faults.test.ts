@@ -106,7 +106,7 @@ describe("the failures of a step", () => {
     expect(step.readiness?.failure).to.match(/^GET \/ready failed: connect ECONNREFUSED/);
   });
 
-  it("LOAD-6 are time-outs if the service does not answer, with the time limit as latency", async () => {
+  it("LOAD-6 are time-outs with the time limit as their latency if the service does not answer", async () => {
     const step = await stepAgainstRaw(() => undefined, impatient);
     expectOnly(step, "timeout");
     expect(step.latencyUs.p50).to.be.within(100_000, 10_000_000);

@@ -233,7 +233,7 @@ describe("the routes of a run", () => {
     );
   });
 
-  it("are missing if parts of the description have the wrong type, without an exception", () => {
+  it("are rejected with `no route` if parts of the description have the wrong type", () => {
     for (const wrong of [
       [],
       "x",

@@ -29,7 +29,8 @@ const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 const HITS = [0, 1, 2, 5, 10, 20, 50, 100];
 
 /**
- * Returns a listener that counts searches and ingests, without tenants: `bindSearch({ onEvent: searchMetrics({ registry }) })`.
+ * Returns a listener that counts searches and ingests: `bindSearch({ onEvent: searchMetrics({ registry }) })`. The metrics
+ * have no label for the tenant.
  *
  * @throws ConfigurationError for invalid options, or a registry that already has metrics with these names
  */

@@ -34,8 +34,8 @@ export interface RouteDescription<S extends RequestSchemas = RequestSchemas> {
   /** What the route accepts. A part without a schema is neither validated nor described. */
   readonly request?: S | undefined;
   /**
-   * Bodies that the handler reads itself, by content type: described, but not validated. A type of `request.body` comes
-   * from there.
+   * Bodies that the handler reads itself, by content type; described, but not validated. If `request.body` is set, it
+   * replaces the entry for JSON.
    */
   readonly requestBodies?: Readonly<Record<string, Schema>> | undefined;
   /** By status. A text is the description of a response without a body, or of a problem. */

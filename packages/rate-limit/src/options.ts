@@ -23,7 +23,8 @@ export type CostFunction = Functions["cost"];
 /** Returns the identity that a request counts for. */
 export type KeyFunction = Functions["key"];
 
-// The compiler writes the type of a definition without its methods, so they are put back here.
+// Declaration files contain the methods as function types, whose parameters are checked strictly. This type restores the
+// methods.
 type OfAnyRequest<O> = {
   readonly [N in keyof O]: N extends keyof Functions
     ? Exclude<O[N], (...args: never) => unknown> | Functions[N]

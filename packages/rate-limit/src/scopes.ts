@@ -8,7 +8,7 @@ export interface Scope {
   readonly keyPrefix: string;
 }
 
-/** Returns the part of all keys of a service before the hash tag. */
+/** Returns the beginning of all keys of a service: the part before the hash tag. */
 export function keyRoot(service: string): string {
   // A brace would begin the hash tag, and put all keys of the service into one slot.
   return `${service.replaceAll(/[{}]/g, "_")}:rl:`;

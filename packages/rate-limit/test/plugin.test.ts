@@ -61,7 +61,7 @@ describe("the plugin `rate_limit`", () => {
     expect(logger.lines).to.deep.equal([]);
   });
 
-  it("counts in the cache where that plugin is enabled, unless the file says otherwise", async () => {
+  it("counts in Redis if the plugin `cache` is enabled, unless the file sets another store", async () => {
     const keys: string[] = [];
     const redis = {
       evalsha: async (_sha: string, _count: number, key: string) => (keys.push(key), 1),

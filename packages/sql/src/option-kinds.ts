@@ -1,7 +1,7 @@
 import { qualified } from "./identifier.ts";
 import type { Database } from "./queryable.ts";
 
-/** Values that an option accepts, in the form that `resolveOptions` of `@svc/options` takes. */
+/** Decides which values an option accepts, in the form that `resolveOptions` of `@svc/options` takes. */
 export interface OptionKind<T> {
   /** Completes the sentence "must be ...". */
   readonly expects: string;

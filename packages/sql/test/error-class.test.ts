@@ -135,7 +135,7 @@ describe("errors of a database", () => {
     expect(safeErrorText(undefined)).to.equal("unknown error");
   });
 
-  it("may be values of any type, or have a circular chain of causes", () => {
+  it("have no SQLSTATE and are not connection errors if they are other values or have a circular chain of causes", () => {
     const round: { cause?: unknown } = {};
     round.cause = round;
     for (const odd of [round, null, 5, "08006", Object.create(null)]) {

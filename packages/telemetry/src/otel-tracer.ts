@@ -25,9 +25,9 @@ export function globalTracer({ trace }: Pick<Api, "trace">, name: string, versio
 }
 
 /**
- * Registers a provider for the whole process, and for the tracers that code with `require` has already got.
+ * Registers a provider for the whole process, including tracers that CommonJS code has already obtained.
  *
- * @returns whether the application had not registered another one before
+ * @returns false if the application has already registered a provider
  */
 export function registerProvider({ trace }: Api, provider: TracerProvider): boolean {
   const required = requiredApi();

@@ -39,7 +39,7 @@ export const telemetryPlugin = definePlugin({
         "shutdownTimeoutMs",
       ),
       ...endpointsOf(options),
-      // The page would show itself.
+      // Otherwise the traces page would list its own requests.
       excludePaths: [...options.excludePaths, TRACES_PATH],
       headers: headersOf(options.svcHeaders, options.otelHeaders),
       service: options.serviceName ?? service.name,

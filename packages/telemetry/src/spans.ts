@@ -22,7 +22,7 @@ import { continueTrace, traceOf } from "./trace-parent.ts";
 /** Starts spans that do not belong to an incoming request. */
 export interface Spans extends StatementSpans {
   readonly hook: SpanHook;
-  /** Returns whether a span is open that a statement's span can be inside of; cheaper than to start one. */
+  /** Returns whether an open span can be the parent of a statement's span. Cheaper than starting a span. */
   readonly isTracing: () => boolean;
 }
 

@@ -105,7 +105,7 @@ ${stackedBars({
   id: "total",
   isCount: false,
   title: titles.total,
-  description: `Spending: one bar for ${eachOf(months)}, stacked by ${categories.length} categories. The highest is that of ${told(dearest, ({ total }) => money(total))}.`,
+  description: `Spending: one bar for ${eachOf(months)}, stacked by ${categories.length} categories. Spending was highest in ${monthAndFigure(dearest, ({ total }) => money(total))}.`,
   months,
   series: series(
     ({ total }) => Number(total),
@@ -120,7 +120,7 @@ ${stackedBars({
   id: "count",
   isCount: true,
   title: titles.count,
-  description: `Number of expenses: one bar for ${eachOf(months)}, stacked by ${categories.length} categories. The highest is that of ${told(busiest, ({ expenses }) => String(expenses))}.`,
+  description: `Number of expenses: one bar for ${eachOf(months)}, stacked by ${categories.length} categories. The number was highest in ${monthAndFigure(busiest, ({ expenses }) => String(expenses))}.`,
   months,
   series: series(
     ({ expenses }) => expenses,
@@ -134,7 +134,7 @@ ${parts("Expenses by month and category", ({ expenses }) => String(expenses))}
 ${rangeBars({
   id: "range",
   title: titles.range,
-  description: `Range of expenses: one bar for ${eachOf(months)}, from the smallest expense to the largest, with a mark at the average. The largest of all is that of ${told(largest, ({ maximum }) => money(maximum))}.`,
+  description: `Range of expenses: one bar for ${eachOf(months)}, from the smallest expense to the largest, with a mark at the average. The largest expense was in ${monthAndFigure(largest, ({ maximum }) => money(maximum))}.`,
   months,
   ranges: new Map(
     together.map(({ month, minimum, average, maximum }) => [
@@ -168,8 +168,11 @@ function eachOf({ length }: readonly string[]): string {
   return length === 1 ? "one month" : `each of ${length} months`;
 }
 
-function told(figures: MonthFigures | undefined, chosen: (figures: MonthFigures) => string): string {
-  return figures === undefined ? "no month" : `${monthTitle(figures.month)}, with ${chosen(figures)}`;
+function monthAndFigure(
+  figures: MonthFigures | undefined,
+  chosen: (figures: MonthFigures) => string,
+): string {
+  return figures === undefined ? "no month" : `${monthTitle(figures.month)}: ${chosen(figures)}`;
 }
 
 /** Formats an amount with commas at the thousands, without rounding. */

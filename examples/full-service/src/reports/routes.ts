@@ -96,7 +96,7 @@ export function reportRoutes(
       "The page has charts of the monthly report, the tables behind them, and a form that chooses the months.",
     responses: {
       200: html,
-      303: "leads to the sign-in page",
+      303: "redirects to the sign-in page",
       307: "another tab renews the session",
       403: `requires the scope ${readScope}`,
       409: "another tab renews the session",
@@ -128,7 +128,7 @@ export function reportRoutes(
     description: "The page has a form, and below it the texts that match.",
     responses: {
       200: html,
-      303: "leads to the sign-in page",
+      303: "redirects to the sign-in page",
       307: "another tab renews the session",
       403: `requires the scope ${readScope}`,
       409: "another tab renews the session",

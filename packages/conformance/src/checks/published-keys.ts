@@ -100,8 +100,8 @@ export const publishedKeyChecks: readonly Check[] = [
     yield must(verifiedBy(keys, after.access), "the new key is not in the set", "the key in the set");
     yield must(isAnnounced, "a key that was published after the service signed with it", "published before");
     yield nothingPrivate([...announced, ...keys]);
-    yield succeeds(old, "for an access token of the previous key");
-    yield succeeds(fresh, "for an access token of the new key");
-    yield succeeds(renewed, "for a refresh token of the previous key", "a new pair");
+    yield succeeds(old, "for an access token signed with the previous key");
+    yield succeeds(fresh, "for an access token signed with the new key");
+    yield succeeds(renewed, "for a refresh token signed with the previous key", "a new pair");
   }),
 ];

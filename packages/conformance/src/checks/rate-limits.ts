@@ -13,7 +13,7 @@ import { anonymously, naming, tenants, usableSources } from "./tenants.ts";
 
 const needs: readonly Need[] = ["rate_limit", "probe:limited"];
 
-/** The kit does not wait longer than this for one token. */
+/** The kit does not wait longer than this for one token of a bucket. */
 const longestTokenMs = 10_000;
 /** A limiter may warn once in this time while its store fails (RATE-5). */
 const warningMs = 10_000;

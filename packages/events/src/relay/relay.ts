@@ -24,7 +24,10 @@ export interface Relay extends AsyncDisposable {
    * @throws Error after `stop()`
    */
   start(): void;
-  /** Stops once the claimed events are sent, which takes at most half a lease and two transactions. Never rejects. */
+  /**
+   * Stops once the claimed events are sent, which takes at most half a lease plus the time of two transactions. Never
+   * rejects.
+   */
   stop(): Promise<void>;
   /**
    * Relays until no event is due, whether or not the relay was started. For scripts and tests.

@@ -78,8 +78,8 @@ export function serverAddress({ servers }: OpenApiDocument): string | undefined 
 }
 
 /**
- * Returns the path of the document's first server, for example `/api`, without a trailing slash. The address of a server
- * on another origin says nothing about this one.
+ * Returns the path of the document's first server, for example `/api`, without a trailing slash; empty for an
+ * absolute URL, which may name another server.
  */
 export function basePath({ servers }: OpenApiDocument): string {
   const url = textOf(fieldsOf(listOf(servers)[0])["url"], LONGEST_SERVER);

@@ -63,7 +63,7 @@ function rangeText(from: unknown, to: unknown, unit: string): string {
   return min === max ? `${min}${unit}` : `${min} to ${max}${unit}`;
 }
 
-/** Ignores the limits of JavaScript's integers, which zod gives to every integer. */
+/** Returns a limit, or undefined for the safe-integer limits, which zod adds to every integer. */
 function limitOf(limit: unknown): number | undefined {
   const number = numberOf(limit);
   return number !== undefined && Math.abs(number) < Number.MAX_SAFE_INTEGER ? number : undefined;

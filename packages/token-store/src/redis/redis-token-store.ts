@@ -30,7 +30,8 @@ export function createRedisTokenStore(options: RedisTokenStoreOptions): RedisTok
   const { redis, keyPrefix, timeoutMs, name, now } = redisTokenStoreOptions.resolve(options);
   const keys = keysWith(keyPrefix);
   const scripts = makeScripts();
-  // Rely on the client's deadline if it comes first, because a second deadline would cost more than the check.
+  // Use only the client's deadline if it is not later, because a second timer would cost more than the revocation check
+  // itself.
   const endsInTime = (redis.commandTimeoutMs ?? Infinity) <= timeoutMs;
   let split = redis.isCluster === true;
   // How many milliseconds the server's clock is ahead of `now()`.
