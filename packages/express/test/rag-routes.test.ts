@@ -91,7 +91,7 @@ describe("the routes of the search", function () {
     };
     expect(await errorsOf("/rag/documents", { id: "a", text: " ", tenant: "x", metadata: 1 })).to.deep.equal([
       "body.text: must be a string of 1 to 1000000 characters that is not only white space",
-      "body.metadata: must be an object",
+      "body.metadata: must be an object of at most 4096 bytes as JSON",
       "body.tenant: is unknown",
     ]);
     expect(await errorsOf("/rag/search", { limit: 101 })).to.deep.equal([
@@ -109,7 +109,7 @@ describe("the routes of the search", function () {
 
   it("queue a text with many chunks, which a job then ingests for the tenant of the request", async () => {
     const url = await server.database();
-    const keys = "chunk_size = 20\nchunk_overlap = 5\ninline_chunks = 2";
+    const keys = "chunk_size = 30\nchunk_overlap = 5\ninline_chunks = 2";
     const toml = ragToml(keys, '"database", "queue", "tenancy", "rag"', TENANCY);
     await using test = await startService({ ...ragOn(url, toml), routes });
     const text = "one two three four five six seven eight nine ten eleven twelve";
@@ -123,8 +123,44 @@ describe("the routes of the search", function () {
     const controls = await request(test.url)
       .post("/rag/documents")
       .set(acme)
-      .send({ id: "c", text: "\u0001 ".repeat(200_000) });
+      .send({ id: "c", text: "\u0001".repeat(200_000) });
     expect(controls.status).to.equal(413);
+  });
+
+  it("refuse with 422 what cannot be stored, above and below inline_chunks, and an id that is too long", async () => {
+    const url = await server.database();
+    const keys = 'tenant = "-"\nchunk_size = 20\nchunk_overlap = 5\ninline_chunks = 2';
+    await using test = await startService({
+      ...ragOn(url, ragToml(keys, '"openapi", "database", "queue", "rag"')),
+      routes,
+    });
+    const words = "one two three four five six seven eight nine ten eleven twelve ";
+    for (const text of ["one", words]) {
+      for (const document of [
+        { text: `${text}\0` },
+        { text: `${text}\ud800` },
+        { text, metadata: { a: "x".repeat(4096) } },
+        { text, metadata: { a: "\0" } },
+      ]) {
+        const { status } = await request(test.url)
+          .post("/rag/documents")
+          .send({ id: "a", ...document });
+        expect(status).to.equal(422);
+      }
+    }
+    expect(await test.service.jobs?.stats()).to.include({ pending: 0, running: 0, dead: 0 });
+    const long = await request(test.url).delete(`/rag/documents/${"x".repeat(1025)}`);
+    expect([long.status, long.body.errors[0].loc]).to.deep.equal([422, ["path", "id"]]);
+    const bytes = await request(test.url)
+      .post("/rag/search")
+      .send({ text: "é".repeat(10_000) });
+    expect([bytes.status, bytes.body.errors[0].loc]).to.deep.equal([422, ["body", "text"]]);
+    const { paths } = (await request(test.url).get("/openapi.json")).body as {
+      readonly paths: Readonly<
+        Record<string, Readonly<Record<string, { readonly responses: Readonly<Record<string, unknown>> }>>>
+      >;
+    };
+    expect(paths["/rag/documents/{id}"]?.["delete"]?.responses).to.have.property("422");
   });
 
   it("TRACE-12 make spans with the contract's attributes, whose children are statements, and never the texts", async () => {

@@ -48,6 +48,18 @@ async function withPool<T>(url: string, work: (pool: pg.Pool) => Promise<T>): Pr
   }
 }
 
+/** Returns a database that refuses connections until it is switched on. */
+function lateDatabase(pool: pg.Pool) {
+  let isUp = false;
+  const db: Connectable = {
+    connect() {
+      if (isUp) return pool.connect();
+      return Promise.reject(Object.assign(new Error("connect"), { code: "ECONNREFUSED" }));
+    },
+  };
+  return { db, answer: () => void (isUp = true), fall: () => void (isUp = false) };
+}
+
 describe("the plugin `rag`", function () {
   this.timeout(60_000);
   const server = vectorServer();
@@ -86,6 +98,71 @@ describe("the plugin `rag`", function () {
     expect(await faultsOf(ragOn(url))).to.deep.equal([
       "plugin.rag.table: names a table with an unexpected structure: svc_chunks.embedding must be halfvec(3); it is halfvec(4)",
     ]);
+  });
+
+  it("refuses a text configuration that the database does not have, with its key", async () => {
+    const url = await server.database();
+    expect(await faultsOf(ragOn(url, ragToml('tenant = "-"\ntext_config = "klingon"')))).to.deep.equal([
+      "plugin.rag.text_config: must be a text search configuration of the database, which has no klingon",
+    ]);
+  });
+
+  it("reports a table that differs in /ready if the database was down at the start, and runs the jobs", async () => {
+    const url = await server.database();
+    await withPool(url, (db) => createSearchStore({ db, dimensions: 4 }).ensureSchema());
+    await withPool(url, async (pool) => {
+      const late = lateDatabase(pool);
+      let runs = 0;
+      await using test = await startService({
+        ...ragOn(NOWHERE, ragToml('tenant = "-"', '"queue", "rag"')),
+        db: late.db,
+        jobs: { hello: () => void runs++ },
+      });
+      expect(await searchCheckOf(test)).to.include({
+        healthy: false,
+        detail: "not answering (ECONNREFUSED)",
+      });
+      const away = await failureOf(test.service.search?.stats());
+      expect(away).to.include({ status: 503, detail: "the search is not available: it cannot be opened" });
+      late.answer();
+      await until("the job is queued", async () => {
+        const queued = test.service.jobs?.enqueue({ task: "hello" });
+        return (await queued?.catch(() => undefined)) !== undefined;
+      });
+      await until("the job has run", () => runs > 0);
+      expect(await searchCheckOf(test)).to.deep.equal({
+        http: 200,
+        healthy: false,
+        critical: false,
+        detail: "svc_chunks.embedding must be halfvec(3); it is halfvec(4)",
+      });
+      expect(await failureOf(test.service.search?.stats())).to.have.property("status", 503);
+    });
+  });
+
+  it("answers 503 when the application's own pool loses its database, and reports a lost column", async () => {
+    const url = await server.database();
+    await withPool(url, async (pool) => {
+      const late = lateDatabase(pool);
+      late.answer();
+      await using test = await startService({
+        ...ragOn(NOWHERE, ragToml(undefined, '"rag"')),
+        db: late.db,
+        routes(app, { search }) {
+          app.get("/notes", async (_req, res) => void res.json(await search?.search({ text: "note" })));
+        },
+      });
+      expect((await request(test.url).get("/notes")).status).to.equal(200);
+      late.fall();
+      const { status, body } = await request(test.url).get("/notes");
+      expect([status, (body as { detail: string }).detail]).to.deep.equal([
+        503,
+        "the database does not answer",
+      ]);
+      late.answer();
+      await pool.query("drop extension vector cascade; create extension vector");
+      expect((await searchCheckOf(test)).detail).to.match(/has lost the column embedding/);
+    });
   });
 
   it("binds the tenant of the request, and refuses another one and none (SEARCH-6)", async () => {

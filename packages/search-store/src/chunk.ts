@@ -48,7 +48,7 @@ export function checkChunk(
   return {
     content,
     hash: hashOf(content, options.embedder),
-    meta: metaText(meta, what, options.filterKeys),
+    meta: metaText(meta, `the meta of ${what}`, options.filterKeys),
     embedding,
   };
 }
@@ -59,7 +59,12 @@ function hashOf(content: string, embedder: string | undefined): string {
   return hash.update(content).digest("hex");
 }
 
-function metaText(meta: Meta, what: string, filterKeys: readonly string[]): string {
+/**
+ * Returns the JSON text of metadata.
+ *
+ * @throws SearchError `ERR_SVC_SEARCH_ARGUMENT`; the message begins with `what`
+ */
+export function metaText(meta: Meta, what: string, filterKeys: readonly string[]): string {
   let text: string | undefined;
   try {
     // JSON.stringify() would silently turn a Map or a Set into {}.
@@ -67,11 +72,11 @@ function metaText(meta: Meta, what: string, filterKeys: readonly string[]): stri
   } catch {
     // The check below reports a value that JSON.stringify() rejects.
   }
-  if (text === undefined || !text.startsWith("{")) throw refused(`the meta of ${what} must be a JSON object`);
-  if (UNKEPT.test(text)) throw refused(`the meta of ${what} must not contain NUL or an unpaired surrogate`);
+  if (text === undefined || !text.startsWith("{")) throw refused(`${what} must be a JSON object`);
+  if (UNKEPT.test(text)) throw refused(`${what} must not contain NUL or an unpaired surrogate`);
   const bytes = Buffer.byteLength(text);
   if (bytes > MAX_META_BYTES) {
-    throw refused(`the meta of ${what} has ${bytes} bytes as JSON; at most ${MAX_META_BYTES} are allowed`);
+    throw refused(`${what} has ${bytes} bytes as JSON; at most ${MAX_META_BYTES} are allowed`);
   }
   for (const key of filterKeys) {
     if (!Object.hasOwn(meta, key)) continue;
@@ -79,7 +84,7 @@ function metaText(meta: Meta, what: string, filterKeys: readonly string[]): stri
     const long = typeof value === "string" ? value : (JSON.stringify(value) ?? "");
     if (Buffer.byteLength(long) <= MAX_KEY_VALUE_BYTES) continue;
     throw refused(
-      `the meta of ${what} has a filter key with a value of more than ${MAX_KEY_VALUE_BYTES} bytes, the limit of its index`,
+      `${what} has a filter key with a value of more than ${MAX_KEY_VALUE_BYTES} bytes, the limit of its index`,
     );
   }
   return text;

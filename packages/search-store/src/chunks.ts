@@ -36,19 +36,21 @@ const WORD_START = /(?<=\s)\S/g;
  * out.
  *
  * @returns the chunks in order; none for a text of white space
- * @throws ConfigurationError for invalid options
+ * @throws ConfigurationError for invalid options; TypeError for a text that is not a string
  */
 export function chunks(text: string, options?: ChunksOptions): string[] {
   const { size, overlap } = chunksOptions.resolve(options);
+  if (typeof text !== "string") throw new TypeError(`chunks() needs a string; it is a ${typeof text}`);
   // Shorter slices of a long word leave room for the overlap; a code point has up to two characters.
   const slice = Math.max(2, size - overlap);
   const parts = [...partsOf(text, { start: 0, stop: text.length }, size, slice)];
   const found: string[] = [];
+  const wordFrom = wordsOf(text);
   let next = 0;
   let before = 0;
   while (next < parts.length) {
     const first = parts[next] as Part;
-    const start = next === 0 ? first.start : repeatedFrom(text, before, first, size, overlap);
+    const start = next === 0 ? first.start : repeatedFrom({ text, wordFrom }, before, first, size, overlap);
     while (next + 1 < parts.length && (parts[next + 1] as Part).stop - start <= size) next += 1;
     before = (parts[next] as Part).stop;
     found.push(text.slice(start, before));
@@ -86,15 +88,38 @@ function* slicesOf(text: string, { start, stop }: Part, slice: number): Generato
 }
 
 /** Returns where the chunk of a part starts if it repeats the end of the chunk before, at the start of a word if possible. */
-function repeatedFrom(text: string, before: number, first: Part, size: number, overlap: number): number {
+function repeatedFrom(
+  { text, wordFrom }: Words,
+  before: number,
+  first: Part,
+  size: number,
+  overlap: number,
+): number {
   let from = Math.max(before - overlap, first.stop - size);
   if (from >= before) return first.start;
   if (isWithinPair(text, from)) from += 1;
-  WORD_START.lastIndex = from;
-  const word = WORD_START.exec(text.slice(0, before))?.index;
-  if (word !== undefined) return word;
+  const word = wordFrom(from);
+  if (word < before) return word;
   // Only a text without spaces continues where the chunk before ends.
   return first.start === before ? from : first.start;
+}
+
+interface Words {
+  readonly text: string;
+  readonly wordFrom: (from: number) => number;
+}
+
+/**
+ * Returns a function that finds the first word that starts at a position or later; Infinity if there is none. Positions must
+ * not decrease, so that all calls together read the text once.
+ */
+function wordsOf(text: string): (from: number) => number {
+  let word = -1;
+  return (from) => {
+    if (word >= from) return word;
+    WORD_START.lastIndex = from;
+    return (word = WORD_START.exec(text)?.index ?? Infinity);
+  };
 }
 
 function trimmed(text: string, { start, stop }: Part): Part {

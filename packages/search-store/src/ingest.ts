@@ -77,10 +77,7 @@ export async function ingestDocument(
   given: readonly NewChunk[],
   { signal }: IngestOptions = {},
 ): Promise<Ingested> {
-  if (!Array.isArray(given)) throw refused("chunks must be an array");
-  if (given.length > MAX_CHUNKS) {
-    throw refused(`a document may have at most ${MAX_CHUNKS} chunks; use ingestBulk() for more`);
-  }
+  checkCount(given);
   // Array.from() visits holes too, and a hole is not a valid chunk.
   const chunks = Array.from(given, (chunk, index) => checkChunk(options, chunk, `chunk ${index}`));
   signal?.throwIfAborted();
@@ -153,6 +150,13 @@ async function keptHashes(
   const values = [tenant, documentId, hashes];
   const { rows } = await queryAs<HashRow>(options, tenant, selectHashes(options), values);
   return new Set(rows.map((row) => row.hash));
+}
+
+/** @throws SearchError `ERR_SVC_SEARCH_ARGUMENT` */
+export function checkCount(given: readonly unknown[]): void {
+  if (!Array.isArray(given)) throw refused("chunks must be an array");
+  if (given.length <= MAX_CHUNKS) return;
+  throw refused(`a document may have at most ${MAX_CHUNKS} chunks; use ingestBulk() for more`);
 }
 
 /** @throws SearchError `ERR_SVC_SEARCH_ARGUMENT` */

@@ -29,8 +29,8 @@ export const ragOptions = defineOptions("[plugin.rag]", {
   /** Recall below which `/ready` has a note, 0 to 1. Default: 0.95. */
   recallAtLeast: { key: "recall_at_least", kind: k.withDefault(k.number({ min: 0, max: 1 }), 0.95) },
   /**
-   * Folder of an embedded database for a server without pgvector; refused in `prod`. An empty text means that only a server
-   * with pgvector will do. Default: "".
+   * Folder of an embedded database for a server without pgvector; refused in `prod`. If empty, a server with pgvector is
+   * required. Default: "".
    */
   embeddedFolder: { key: "embedded_folder", kind: k.withDefault(k.string({ allowEmpty: true }), "") },
   /** Whether a search that cannot be used makes the service unavailable. Default: false. */
@@ -40,8 +40,8 @@ export const ragOptions = defineOptions("[plugin.rag]", {
   /** Name of the model that `embed` uses; after a change, the next ingest embeds texts again. Default: none. */
   embedder: { kind: k.optional(k.string()) },
   /**
-   * Pool that builds and measures indexes, of a role that owns the table, has `BYPASSRLS` and no `statement_timeout`; the
-   * caller closes it. Default: the service's database.
+   * Pool that builds and measures indexes, of a role that is a member of the table's owner, has `BYPASSRLS` and no
+   * `statement_timeout`; the caller closes it. Default: the service's database.
    */
   maintenanceDb: {
     kind: k.optional(k.objectWith<Queryable & Connectable>("a pool or a database", "connect")),

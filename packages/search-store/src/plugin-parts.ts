@@ -1,7 +1,8 @@
 import type { SpanHook } from "@svc/context";
-import { takeOptions } from "@svc/options";
+import { ConfigurationError, takeOptions } from "@svc/options";
 import type { BackgroundPart, JobSchedules, PluginContext, PluginParts } from "@svc/plugin";
-import type { Database } from "@svc/sql";
+import { bounded, COMMAND_TIMEOUT_MS, type Database, sqlStateOf } from "@svc/sql";
+import { query } from "./access.ts";
 import type { Embed } from "./embed.ts";
 import type { RagSettings } from "./plugin-options.ts";
 import { bindSearch, type BoundSearch, INGEST_TASK, type IngestQueue } from "./service/bound-search.ts";
@@ -36,6 +37,7 @@ export interface RagSurroundings {
 
 const MAINTAIN_TASK = "rag:maintain";
 const RECALL_TASK = "rag:recall";
+const UNDEFINED_OBJECT = "42704";
 /** Stands for the embedded database, which is opened at the first use. */
 const NOT_YET: Database = { query: () => Promise.reject(new Error("the embedded database is not open")) };
 
@@ -43,8 +45,8 @@ export async function ragParts(
   context: PluginContext<RagSettings>,
   { db, embed, queue, span, rowSecurity }: RagSurroundings,
 ): Promise<PluginParts<RagMembers>> {
-  const { options, logger, attempt, part } = context;
-  const { dimensions, precision, table, embedder, maintenanceDb, critical } = options;
+  const { options, logger, attempt, part, nameOf } = context;
+  const { dimensions, precision, table, textConfig, embedder, maintenanceDb, critical } = options;
   const { maintainEverySeconds, recallEverySeconds } = options;
   const forStore = takeOptions(
     options,
@@ -54,7 +56,19 @@ export async function ragParts(
   const guarded = checkedEmbed(embed, { dimensions, precision });
 
   function create(on: Database): SearchStore {
-    return createSearchStore({ ...forStore, db: on, embed: guarded, rowSecurity, logger, span });
+    const store = createSearchStore({ ...forStore, db: on, embed: guarded, rowSecurity, logger, span });
+    return { ...store, ensureSchema: () => ensureOn(on, store) };
+  }
+
+  /** Creates the table, and names the key of a text search configuration that the database does not have. */
+  async function ensureOn(on: Database, store: SearchStore): Promise<"present" | "created"> {
+    try {
+      return await store.ensureSchema();
+    } catch (error) {
+      if (sqlStateOf(error) !== UNDEFINED_OBJECT || (await hasTextConfig(on, textConfig))) throw error;
+      const message = `must be a text search configuration of the database, which has no ${textConfig}`;
+      throw new ConfigurationError("the service", [{ key: nameOf("textConfig"), message }], { cause: error });
+    }
   }
 
   // Refuse invalid options now: the store itself is created when its database answers.
@@ -68,7 +82,15 @@ export async function ragParts(
   const onEvent = await part<RagTools>("ragTools")?.searchMetrics();
   const search = await attempt(() =>
     bindSearch({
-      ...takeOptions(options, "efSearch", "chunkSize", "chunkOverlap", "inlineChunks", "tenant"),
+      ...takeOptions(
+        options,
+        "efSearch",
+        "chunkSize",
+        "chunkOverlap",
+        "inlineChunks",
+        "tenant",
+        "filterKeys",
+      ),
       store: () => lazy.store(),
       queue,
       onEvent,
@@ -101,6 +123,17 @@ export async function ragParts(
       },
     }),
   };
+}
+
+/** Returns whether a database has a text search configuration. */
+async function hasTextConfig(db: Database, name: string): Promise<boolean> {
+  try {
+    const deadline = { operation: "ensureSchema()", timeoutMs: COMMAND_TIMEOUT_MS };
+    await query(bounded(db, deadline), "select $1::regconfig", [name]);
+    return true;
+  } catch (error) {
+    return sqlStateOf(error) !== UNDEFINED_OBJECT;
+  }
 }
 
 /** @param hasTimers whether the process maintains the indexes without a queue; otherwise jobs do, and only the stop waits */

@@ -7,10 +7,12 @@ import type { ResolvedOptions } from "./options.ts";
 const SELECT = `
 select (select extversion from pg_catalog.pg_extension where extname = 'vector') as version,
   to_regclass($1) is not null as present,
+  exists (select from pg_catalog.pg_attribute
+    where attrelid = to_regclass($1) and attname = 'embedding' and not attisdropped) as embeds,
   (select count(*)::int from pg_catalog.pg_stat_progress_create_index
     where relid = to_regclass($1)) as building`;
 
-type StateRow = { version: string | null; present: boolean; building: number };
+type StateRow = { version: string | null; present: boolean; embeds: boolean; building: number };
 
 /** Creates a check of pgvector and the table. Never critical, since a service can work without its search. */
 export function createReadiness(options: ResolvedOptions): ReadinessCheck {
@@ -22,9 +24,11 @@ export function createReadiness(options: ResolvedOptions): ReadinessCheck {
     try {
       const { db } = command(options, "readiness()");
       const { rows } = await query<StateRow>(db, SELECT, [quotedTable]);
-      const { version = null, present = false, building = 0 } = rows[0] ?? {};
+      const { version = null, present = false, embeds = true, building = 0 } = rows[0] ?? {};
       if (version === null) return down("pgvector is missing: run `create extension vector`");
       if (!present) return down("its table is missing");
+      // `drop extension vector cascade` drops the column.
+      if (!embeds) return down("its table has lost the column embedding: restore it, or drop the table");
       const builds = building === 0 ? "" : `, ${building} index(es) being built`;
       const detail = `pgvector ${version}${place}${builds}`;
       return { healthy: true, detail, meta: { pgvector: version, ...(building > 0 && { building }) } };

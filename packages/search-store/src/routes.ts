@@ -46,18 +46,26 @@ export function searchRoutes(options: SearchRoutesOptions): DescribedRoute[] {
       request: { body: newDocument },
       responses: {
         200: { body: ingested },
-        202: { description: "The text has many chunks; a job stores it", body: queued },
+        202: {
+          description: "The text has many chunks; a job stores it, also after a DELETE in the meantime",
+          body: queued,
+        },
         ...refused,
       },
       examples: { body: { id: "receipt-1", text: "Two coffees at the station", metadata: { kind: "food" } } },
     },
     async ({ body: { id, text, metadata } }, _req, res) => {
-      if (search.isLarge(search.split(text).length)) {
+      const parts = search.split(text);
+      if (search.isLarge(parts.length)) {
         const { id: job } = await asProblem("body", () => search.ingestLater(id, text, { metadata }));
         return res.status(202).json({ id, job });
       }
       const { chunks, embedded, reused, removed } = await asProblem("body", () =>
-        search.ingest(id, text, { metadata }),
+        search.ingest(
+          id,
+          parts.map((content) => ({ content })),
+          { metadata },
+        ),
       );
       return res.json({ id, chunks, embedded, reused, removed });
     },
@@ -75,7 +83,7 @@ export function searchRoutes(options: SearchRoutesOptions): DescribedRoute[] {
     },
     async ({ body: { text, limit, where } }, _req, res) => {
       const signal = leaving(res);
-      const hits = await asProblem("where", () => search.search({ text, limit, where, signal }));
+      const hits = await asProblem("search", () => search.search({ text, limit, where, signal }));
       res.json({
         hits: hits.map(({ documentId, ordinal, content, meta, score }) => ({
           document: documentId,
@@ -94,7 +102,7 @@ export function searchRoutes(options: SearchRoutesOptions): DescribedRoute[] {
       method: "DELETE",
       path: `${path}/documents/:id`,
       summary: "Deletes a document, if it exists",
-      responses: { 204: "", ...refused },
+      responses: { 204: "", 422: "The id is too long, or contains NUL", ...refused },
     },
     async (_valid, req, res) => {
       const { id } = (req as unknown as { readonly params: { readonly id: string } }).params;
@@ -105,7 +113,7 @@ export function searchRoutes(options: SearchRoutesOptions): DescribedRoute[] {
   return [add, find, remove];
 }
 
-const PLACES = { body: ["body"], where: ["body", "where"], id: ["path", "id"] } as const;
+const PLACES = { body: ["body"], search: ["body", "text"], id: ["path", "id"] } as const;
 
 /** Runs an operation, and throws the problem of an error that the caller of the route has caused. */
 async function asProblem<T>(place: keyof typeof PLACES, work: () => Promise<T>): Promise<T> {
@@ -113,12 +121,13 @@ async function asProblem<T>(place: keyof typeof PLACES, work: () => Promise<T>):
     return await work();
   } catch (error) {
     const { code } = error as { readonly code?: unknown };
-    // The job table refuses a payload that is too large.
+    // The search has checked the job: only its size is left to refuse.
     if (code === "ERR_SVC_JOB_ARGUMENT") throw payloadTooLarge(undefined, { cause: error });
     if (!(error instanceof SearchError)) throw error;
     if (code === "ERR_SVC_SEARCH_TENANT") throw forbidden("this request is not scoped to a tenant");
     if (code !== "ERR_SVC_SEARCH_ARGUMENT" && code !== "ERR_SVC_SEARCH_FILTER") throw error;
-    throw unprocessable([{ type: "invalid", loc: [...PLACES[place]], msg: error.message }]);
+    const loc = code === "ERR_SVC_SEARCH_FILTER" ? ["body", "where"] : [...PLACES[place]];
+    throw unprocessable([{ type: "invalid", loc, msg: error.message }]);
   }
 }
 

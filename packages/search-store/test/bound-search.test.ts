@@ -150,6 +150,73 @@ describe("bindSearch()", () => {
     ]);
   });
 
+  it("queues no text and no metadata that its job could not store", async () => {
+    const jobs: unknown[] = [];
+    const queue = {
+      enqueue: (job: unknown) => {
+        jobs.push(job);
+        return Promise.resolve({ id: "1", enqueued: true });
+      },
+    };
+    const { search } = bound({ tenant: "-", queue, filterKeys: ["kind"], chunkSize: 16, chunkOverlap: 0 });
+    const wide = bound({ tenant: "-", queue, chunkSize: 100_000 }).search;
+    for (const [call, message] of [
+      [
+        search.ingestLater("a", "b", { metadata: { a: "x".repeat(70_000) } }),
+        /^the metadata of the document has/,
+      ],
+      [search.ingestLater("a", "b", { metadata: { kind: "x".repeat(501) } }), /filter key/],
+      [
+        search.ingestLater("a", "b", { metadata: { a: "\0" } }),
+        /^the metadata of the document must not contain NUL/,
+      ],
+      [search.ingestLater("a", "b", { metadata: "ab" as never }), /must be a JSON object/],
+      [search.ingestLater("a", "b\0"), /must not contain NUL/],
+      [search.ingestLater("a", "b \ud800"), /unpaired surrogate/],
+      [search.ingestLater("a", "fifteen letters ".repeat(10_001)), /at most 10000 chunks/],
+      [wide.ingestLater("a", "漢".repeat(99_999)), /has 299997 bytes/],
+    ] as const) {
+      const error = await failureOf(call);
+      expect(error).to.be.instanceOf(SearchError).with.property("code", "ERR_SVC_SEARCH_ARGUMENT");
+      expect(error.message).to.match(message);
+    }
+    expect(await failureOf(search.ingestLater("a", "b", { tenant: "" }))).to.have.property(
+      "code",
+      "ERR_SVC_SEARCH_TENANT",
+    );
+    expect(jobs).to.deep.equal([]);
+  });
+
+  it("rejects metadata that is not an object, and leaves chunks that are not objects to the store", async () => {
+    const { search, calls } = bound({ tenant: "-" });
+    for (const content of ["text", [{ content: "a" }]]) {
+      const error = await failureOf(search.ingest("a", content, { metadata: "ab" as never }));
+      expect(error).to.have.property("code", "ERR_SVC_SEARCH_ARGUMENT");
+    }
+    expect(calls).to.deep.equal([]);
+    const wrong = [null, { content: "a", meta: "ab" }, { content: "a", meta: new Map() }];
+    await search.ingest("a", wrong as never, { metadata: { n: 1 } });
+    expect(calls[0]?.[3]).to.deep.equal(wrong);
+  });
+
+  it("throws a 503 problem for every operation while the database does not answer", async () => {
+    const away = Object.assign(new Error("connect"), { code: "ECONNREFUSED" });
+    const { store } = recordingStore({ ingest: away, search: away, deleteDocument: away, stats: away });
+    const search = bindSearch({ store: () => store, tenant: "-" });
+    for (const call of [
+      search.ingest("a", "b"),
+      search.search({ text: "a" }),
+      search.deleteDocument("a"),
+      search.stats(),
+    ]) {
+      expect(await failureOf(call)).to.include({
+        status: 503,
+        detail: "the database does not answer",
+        cause: away,
+      });
+    }
+  });
+
   it("reports searches by kind and ingests, and a listener that throws does not matter", async () => {
     const events: SearchEvent[] = [];
     const { search } = bound({
@@ -242,6 +309,42 @@ describe("createMaintenance()", () => {
       "maintainIndexes",
       "largestTenants",
     ]);
+  });
+
+  it("ends a note after three intervals, because the next runs may be in other processes", async () => {
+    let nowMs = 0;
+    const denied = Object.assign(new Error("denied"), { code: "42501" });
+    const failed = new SearchError("ERR_SVC_SEARCH_INDEX", "1 indexes failed", {
+      cause: new AggregateError([new SearchError("ERR_SVC_SEARCH_INDEX", "index", { cause: denied })]),
+    });
+    const { made } = maintenance(
+      { maintainIndexes: failed, recall: { recall: 0.5, queries: 10 } },
+      { maintainEverySeconds: 60, recallEverySeconds: 600, now: () => nowMs },
+    );
+    await made.maintain();
+    await made.measure();
+    const fault = "index maintenance failed: 1 indexes failed (SQLSTATE 42501)";
+    const low = "recall 0.500 is below 0.95";
+    nowMs = 179_999;
+    expect(made.notes()).to.deep.equal([fault, low]);
+    nowMs = 180_000;
+    expect(made.notes()).to.deep.equal([low]);
+    nowMs = 1_800_000;
+    expect(made.notes()).to.deep.equal([]);
+  });
+
+  it("names a reason that both failures have once, so that /ready has room for it", async () => {
+    const hidden = new SearchError(
+      "ERR_SVC_SEARCH_INDEX",
+      "row security hides the tenants from this database role: use a role with BYPASSRLS",
+    );
+    const { made } = maintenance({ maintainIndexes: hidden, largestTenants: hidden });
+    await made.maintain();
+    await made.measure();
+    const [note, ...others] = made.notes();
+    expect(note).to.equal(`index maintenance and recall measurement failed: ${hidden.message}`);
+    expect(others).to.deep.equal([]);
+    expect(`pgvector 0.8.0 on the server, 2 index(es) being built; ${note}`).to.have.length.below(200);
   });
 
   it("stops when the running work ends, or without waiting for it", async () => {

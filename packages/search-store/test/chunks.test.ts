@@ -41,6 +41,17 @@ function unique(text: string): string {
 const bare = (text: string): string => text.replaceAll(/\s+/g, "");
 
 describe("chunks()", () => {
+  it("reads a long word once, however large the overlap is", () => {
+    const found = chunks("x".repeat(400_000), { size: 100_000, overlap: 99_998 });
+    expect(found).to.have.lengthOf(150_001);
+  }).timeout(5000);
+
+  it("rejects a text that is not a string", () => {
+    for (const text of [5, null, undefined, ["a"]]) {
+      expect(() => chunks(text as never)).to.throw(TypeError, "chunks() needs a string; it is a");
+    }
+  });
+
   it("splits at paragraphs, then at lines, sentences, words and code points", () => {
     const options = { size: 20, overlap: 0 };
     const cases: readonly (readonly [text: string, expected: readonly string[]])[] = [

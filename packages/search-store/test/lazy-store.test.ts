@@ -1,4 +1,5 @@
 import { createLazyStore, SearchError, type SearchStore } from "@svc/search-store";
+import { ConfigurationError } from "@svc/options";
 import { SchemaError } from "@svc/sql";
 import { expect } from "chai";
 import { failureOf } from "./support/failure.ts";
@@ -53,6 +54,23 @@ describe("createLazyStore()", () => {
     }
   });
 
+  it("rejects the start at the first attempt only, and reports a table that differs later, so that other work goes on", async () => {
+    const { lazy, warnings } = lazyStore(away, differs, differs);
+    await lazy.prepare();
+    await lazy.prepare();
+    expect(await lazy.check(signal)).to.deep.equal({ healthy: false, detail: "the table differs" });
+    expect(warnings).to.deep.equal([{ reason: "ECONNREFUSED" }, { reason: "the table differs" }]);
+  });
+
+  it("rejects the start for a wrong option, and names it later", async () => {
+    const wrong = new ConfigurationError("a", [{ key: "textConfig", message: "must be another" }]);
+    expect(await failureOf(lazyStore(wrong).lazy.prepare())).to.equal(wrong);
+    const { lazy } = lazyStore(away, wrong, wrong);
+    await lazy.prepare();
+    await lazy.prepare();
+    expect((await lazy.check(signal)).detail).to.equal("textConfig must be another");
+  });
+
   it("reports why it is not open, without addresses, and logs a missing pgvector once", async () => {
     const { lazy, warnings } = lazyStore(away, differs, lacks, lacks);
     const details = [];
@@ -73,7 +91,11 @@ describe("createLazyStore()", () => {
       const error = await failureOf(lazy.store());
       expect(error).to.include({ status: 503, detail: `the search is not available: ${detail}` });
     }
-    expect(await failureOf(lazy.store())).to.equal(away);
+    expect(await failureOf(lazy.store())).to.include({
+      status: 503,
+      detail: "the search is not available: it cannot be opened",
+      cause: away,
+    });
     await lazy.close();
     expect(await failureOf(lazy.store())).to.include({ status: 503, detail: "the service is shutting down" });
     const nowhere = createLazyStore({ create: () => expect.fail("there is no database") });

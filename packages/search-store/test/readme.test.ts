@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { readFile } from "node:fs/promises";
-import { codeBlocks, runSample } from "@svc/test-support";
+import { runSample } from "@svc/test-support";
 import { expect } from "chai";
 import { useServer } from "./support/backends.ts";
 
@@ -37,13 +36,5 @@ describe("a sample in the README of @svc/search-store", function () {
     } finally {
       await pool.query(`drop database ${name} with (force)`);
     }
-  });
-
-  it("shows every key of the table [plugin.rag]", async () => {
-    const { ragOptions } = await import("../src/plugin-options.ts");
-    const [toml = ""] = codeBlocks(await readFile(readme, "utf8"), "toml");
-    const shown = [...toml.matchAll(/^(?:# )?(\w+) = /gm)].map(([, key]) => key);
-    const keys = Object.values(ragOptions.keys).flatMap((each) => ("key" in each ? [each.key] : []));
-    expect(shown).to.have.members(keys);
   });
 });

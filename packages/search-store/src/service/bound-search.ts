@@ -1,18 +1,19 @@
 import { currentContext } from "@svc/context";
 import { defineOptions, kinds as k, type OptionsOf } from "@svc/options";
-import { serviceUnavailable } from "@svc/problem";
 import { createEmitter } from "@svc/resilience";
 import type { Queryable } from "@svc/sql";
-import { checkDocumentId, checkMembers } from "../checks.ts";
-import type { Meta, NewChunk } from "../chunk.ts";
+import { checkContent, checkDocumentId, checkMembers, checkTenant } from "../checks.ts";
+import { type Meta, metaText, type NewChunk } from "../chunk.ts";
 import { chunks } from "../chunks.ts";
 import { refused, SearchError } from "../errors.ts";
 import type { Filter } from "../filter/parse-filter.ts";
-import type { Ingested } from "../ingest.ts";
+import { checkCount, type Ingested } from "../ingest.ts";
 import type { Stats } from "../remove.ts";
 import { REQUEST_MEMBERS, type SearchRequest } from "../search/check-request.ts";
 import type { Hit } from "../search/search.ts";
 import type { SearchStore } from "../store.ts";
+import { tableOptions } from "../table-options.ts";
+import { answering } from "./answering.ts";
 import { boundOptions } from "./bound-options.ts";
 import type { SearchEvent } from "./events.ts";
 
@@ -28,6 +29,8 @@ const bindOptions = defineOptions("bindSearch()", {
   /** Returns the store; called for every operation. Required. */
   store: { kind: k.func<() => SearchStore | Promise<SearchStore>>() },
   ...boundOptions.keys,
+  /** The store's `filterKeys`, whose values `ingestLater()` checks. Default: none. */
+  filterKeys: tableOptions.keys.filterKeys,
   /** Job table for `ingestLater()`; a worker handles its jobs with `ingestHandler()`. Default: none. */
   queue: { kind: k.optional(k.objectWith<IngestQueue>("a job table", "enqueue")) },
   /** Receives the outcome of every search and ingest, for metrics. Default: none. */
@@ -67,15 +70,19 @@ export interface BoundRequest extends Omit<SearchRequest, "filter">, BoundCall {
 
 /** The documents of one tenant, which is the tenant of the current request or job. */
 export interface BoundSearch {
-  /** Replaces the chunks of a document; a text is split by `chunks()`. @throws ProblemError 503 without the embedder */
+  /** Replaces the chunks of a document; a text is split by `chunks()`. @throws ProblemError 503 without the embedder or the database */
   ingest(document: string, content: string | readonly NewChunk[], options?: BoundIngest): Promise<Ingested>;
-  /** Queues a job that ingests a text. @throws SearchError `ERR_SVC_SEARCH_QUEUE` without a queue */
+  /**
+   * Queues a job that ingests a text. Rejects a text or metadata that the job could not store.
+   *
+   * @throws SearchError `ERR_SVC_SEARCH_ARGUMENT`; `ERR_SVC_SEARCH_QUEUE` without a queue
+   */
   ingestLater(
     document: string,
     text: string,
     options?: LaterIngest,
   ): Promise<{ readonly id: string; readonly enqueued: boolean }>;
-  /** Returns the hits, best first. @throws ProblemError 503 without the embedder */
+  /** Returns the hits, best first. @throws ProblemError 503 without the embedder or the database */
   search(request: BoundRequest): Promise<readonly Hit[]>;
   /** Deletes a document; returns its number of chunks. */
   deleteDocument(document: string, options?: BoundCall): Promise<number>;
@@ -103,6 +110,7 @@ export function bindSearch(given: BindSearchOptions): BoundSearch {
   const {
     store,
     efSearch,
+    filterKeys,
     inlineChunks,
     queue,
     onEvent,
@@ -130,21 +138,24 @@ export function bindSearch(given: BindSearchOptions): BoundSearch {
       checkMembers(options, "the options of ingest()", [...CALL, "metadata", "signal"]);
       const tenant = tenantOf(options);
       const { metadata, signal } = options;
-      const opened = await store();
-      const done = await withEmbedder(async () =>
-        opened.ingest(tenant, document, chunksOf(content, metadata, splitting), { signal }),
-      );
+      const given = chunksOf(content, metadata, splitting);
+      const done = await answering(async () => (await store()).ingest(tenant, document, given, { signal }));
       emit({ type: "ingested", embedded: done.embedded, reused: done.reused });
       return done;
     },
     async ingestLater(document, text, options = {}) {
       checkMembers(options, "the options of ingestLater()", [...CALL, "metadata", "tx"]);
       const tenantId = tenantOf(options);
+      checkTenant(tenantId);
       checkDocumentId(document);
+      const { metadata, tx } = options;
+      checkMetadata(metadata, filterKeys);
       checkText(text);
+      const parts = chunks(text, splitting);
+      checkCount(parts);
+      for (const [index, part] of parts.entries()) checkContent(part, `chunk ${index}`);
       if (queue === undefined)
         throw new SearchError("ERR_SVC_SEARCH_QUEUE", "ingestLater() needs a job queue");
-      const { metadata, tx } = options;
       const payload = { document, text, metadata };
       return queue.enqueue({ task: INGEST_TASK, payload, tenantId }, { tx });
     },
@@ -152,9 +163,9 @@ export function bindSearch(given: BindSearchOptions): BoundSearch {
       checkMembers(request, "a search", SEARCH_MEMBERS);
       const { tenant: _tenant, where, ...own } = request;
       const tenant = tenantOf(request);
-      const opened = await store();
+      const opened = await answering(async () => store());
       const started = performance.now();
-      const hits = await withEmbedder(async () =>
+      const hits = await answering(async () =>
         opened.search(tenant, { ...own, efSearch: own.efSearch ?? efSearch, filter: where }),
       );
       const durationMs = performance.now() - started;
@@ -163,11 +174,11 @@ export function bindSearch(given: BindSearchOptions): BoundSearch {
     },
     async deleteDocument(document, options) {
       const tenant = tenantOf(options);
-      return (await store()).deleteDocument(tenant, document);
+      return answering(async () => (await store()).deleteDocument(tenant, document));
     },
     async stats(options) {
       const tenant = tenantOf(options);
-      return (await store()).stats(tenant);
+      return answering(async () => (await store()).stats(tenant));
     },
     split: (text) => chunks(text, splitting),
     isLarge: (count) => queue !== undefined && count > inlineChunks,
@@ -193,13 +204,27 @@ function chunksOf(
   metadata: Meta | undefined,
   splitting: { readonly size: number; readonly overlap: number },
 ): readonly NewChunk[] {
+  checkMetadata(metadata);
   if (typeof content === "string") {
     checkText(content);
     return chunks(content, splitting).map((each) => ({ content: each, meta: metadata }));
   }
   // The store refuses what is not a list of chunks.
   if (metadata === undefined || !Array.isArray(content)) return content;
-  return (content as readonly NewChunk[]).map((each) => ({ ...each, meta: { ...metadata, ...each.meta } }));
+  return Array.from(content as readonly NewChunk[], (each) =>
+    isObject(each) && (each.meta === undefined || isObject(each.meta))
+      ? { ...each, meta: { ...metadata, ...each.meta } }
+      : each,
+  );
+}
+
+function checkMetadata(metadata: Meta | undefined, filterKeys: readonly string[] = []): void {
+  if (metadata !== undefined) metaText(metadata, "the metadata of the document", filterKeys);
+}
+
+function isObject(value: unknown): boolean {
+  const isList = Array.isArray(value) || value instanceof Map || value instanceof Set;
+  return typeof value === "object" && value !== null && !isList;
 }
 
 /** The store of a service embeds every text, unless the weights exclude the vector. */
@@ -207,16 +232,3 @@ function kindOf({ text, weights }: BoundRequest): "vector" | "text" | "hybrid" {
   if (text === undefined || weights?.text === 0) return "vector";
   return weights?.vector === 0 ? "text" : "hybrid";
 }
-
-/** Runs an operation, and throws a 503 problem if it fails because of the embedder. */
-async function withEmbedder<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof SearchError) || error.code !== "ERR_SVC_SEARCH_EMBED") throw error;
-    const options = { code: error.code, cause: error, retryAfterSeconds: RETRY_SECONDS };
-    throw serviceUnavailable("the embedder does not answer", options);
-  }
-}
-
-const RETRY_SECONDS = 5;

@@ -1,6 +1,6 @@
 import type { CheckResult, Logger } from "@svc/context";
-import { defineOptions, kinds as k, type OptionsOf } from "@svc/options";
-import { serviceUnavailable } from "@svc/problem";
+import { ConfigurationError, defineOptions, kinds as k, type OptionsOf } from "@svc/options";
+import { isProblemError, serviceUnavailable } from "@svc/problem";
 import { endsWithin, safeLogger, singleFlight } from "@svc/resilience";
 import { type Database, databaseKind, safeErrorText, SchemaError } from "@svc/sql";
 import { type OpenedFolder, openFolder } from "../embedded/open-folder.ts";
@@ -31,7 +31,8 @@ export interface LazyStore {
    * Opens the store on the server, for the start of a service. Without pgvector, and while the server does not answer, it
    * leaves that to the first probe or use, so that other work of the service does not wait.
    *
-   * @throws SchemaError for an existing table that differs
+   * @throws SchemaError for an existing table that differs, and ConfigurationError for a text configuration that the server
+   *   does not have, at the first attempt only: a later one must not hold up the other tables of a running service
    */
   prepare(): Promise<void>;
   /** Reports the state for `/ready`, and opens the store if its server has pgvector by now. */
@@ -59,6 +60,7 @@ export function createLazyStore(given: LazyStoreOptions): LazyStore {
   let folder: OpenedFolder | undefined;
   let failed: { readonly detail: string; readonly atMs: number } | undefined;
   let lacking: string | undefined;
+  let isPrepared = false;
 
   /** Returns the store on the server; undefined if the server has no pgvector. */
   const onServer = singleFlight(async (): Promise<SearchStore | undefined> => {
@@ -107,8 +109,8 @@ export function createLazyStore(given: LazyStoreOptions): LazyStore {
     try {
       return (await onServer()) ?? (await inFolder());
     } catch (error) {
-      if (error instanceof SearchError) throw unavailable(error.message, error);
-      throw error;
+      if (isProblemError(error)) throw error;
+      throw unavailable(textOf(error) ?? "it cannot be opened", error);
     }
   }
 
@@ -117,7 +119,7 @@ export function createLazyStore(given: LazyStoreOptions): LazyStore {
       const store = opened ?? (await onServer());
       if (store !== undefined) return await store.readiness().check(signal);
     } catch (error) {
-      return down(error instanceof SearchError ? error.message : `not answering (${safeErrorText(error)})`);
+      return down(textOf(error) ?? `not answering (${safeErrorText(error)})`);
     }
     if (embeddedFolder === undefined) return down(lacking ?? "there is no database");
     if (failed !== undefined) return down(`the embedded database could not be opened: ${failed.detail}`);
@@ -137,13 +139,17 @@ export function createLazyStore(given: LazyStoreOptions): LazyStore {
       return opening;
     },
     async prepare() {
+      const isFirst = !isPrepared;
+      isPrepared = true;
       try {
         await onServer();
       } catch (error) {
-        if (error instanceof SearchError && error.code === "ERR_SVC_SEARCH_SCHEMA") {
+        if (isFirst && error instanceof ConfigurationError) throw error;
+        if (isFirst && error instanceof SearchError && error.code === "ERR_SVC_SEARCH_SCHEMA") {
           throw new SchemaError("search-store", [error.message]);
         }
-        logger?.warn({ reason: safeErrorText(error) }, "the search could not be opened yet");
+        const reason = textOf(error) ?? safeErrorText(error);
+        logger?.warn({ reason }, "the search could not be opened yet");
       }
     },
     check,
@@ -160,17 +166,29 @@ function down(detail: string): CheckResult {
   return { healthy: false, detail };
 }
 
+/** Returns what is wrong with the settings or the server; undefined for an error of the connection or of a statement. */
+function textOf(error: unknown): string | undefined {
+  if (error instanceof SearchError) return error.message;
+  if (!(error instanceof ConfigurationError)) return undefined;
+  return error.faults.map(({ key, message }) => `${key} ${message}`).join("; ");
+}
+
 /** Returns the cause for `/ready`, without paths. */
 function detailOf(error: unknown): string {
   const code = error instanceof SearchError ? error.code : undefined;
   if (code === "ERR_SVC_SEARCH_PEER") return "its packages are not installed";
   if (code === "ERR_SVC_SEARCH_EMBEDDED") return "another process uses its folder";
-  if (error instanceof SearchError) return error.message;
-  return safeErrorText(error);
+  return textOf(error) ?? safeErrorText(error);
 }
 
 function unavailable(detail: string, cause?: unknown): Error {
-  const options = { code: "ERR_SVC_SEARCH_EXTENSION", cause, retryAfterSeconds: 60 };
+  // An error of the connection may end soon; any other needs an operator.
+  const isAway = cause !== undefined && textOf(cause) === undefined;
+  const options = {
+    ...(!isAway && { code: "ERR_SVC_SEARCH_EXTENSION" }),
+    cause,
+    retryAfterSeconds: isAway ? 5 : 60,
+  };
   return serviceUnavailable(`the search is not available: ${detail}`, options);
 }
 

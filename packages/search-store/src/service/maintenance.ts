@@ -37,7 +37,10 @@ export interface Maintenance {
   maintain(): Promise<void>;
   /** Measures the recall of one of the ten largest tenants, in the same way. */
   measure(): Promise<void>;
-  /** Sentences for `/ready` about the last run and the last measurement; none while both are in order. */
+  /**
+   * Sentences for `/ready` about the last run and the last measurement in this process; none while both are in order. A note
+   * ends after three intervals, because the next runs may have been in other processes.
+   */
   notes(): readonly string[];
   /** Starts both at their intervals, for a process without a job queue. */
   start(): void;
@@ -48,6 +51,8 @@ export interface Maintenance {
 
 const WAIT_MS = 10_000;
 const LARGEST = 10;
+/** Number of intervals for which a note is shown. */
+const SHOWN_INTERVALS = 3;
 
 /** @throws ConfigurationError */
 export function createMaintenance(given: MaintenanceOptions): Maintenance {
@@ -57,26 +62,29 @@ export function createMaintenance(given: MaintenanceOptions): Maintenance {
   const { emit } = createEmitter(options.onEvent, () => undefined);
   const timers: NodeJS.Timeout[] = [];
   const hurried = Promise.withResolvers<void>();
-  const faults = new Map<string, string>();
-  let low: number | undefined;
+  const { maintainEverySeconds } = options;
+  const failures = createNotes(now);
+  const recalls = createNotes(now);
 
-  function task(what: string, work: (store: SearchStore) => Promise<void>) {
+  function task(what: string, everySeconds: number, work: (store: SearchStore) => Promise<void>) {
     return singleFlight(async () => {
       try {
         const opened = store();
         if (opened === undefined) return;
         await work(opened);
-        faults.delete(what);
+        failures.clear(what);
       } catch (error) {
-        const reason = error instanceof SearchError ? error.message : safeErrorText(error);
-        faults.set(what, `${what} failed: ${reason}`);
+        const reason = reasonOf(error);
+        failures.set(what, reason, everySeconds);
         logger?.warn({ reason }, `${what} of the search failed`);
       }
     });
   }
 
-  const maintain = task("index maintenance", async (opened) => void (await opened.maintainIndexes()));
-  const measure = task("the measurement of the recall", async (opened) => {
+  const maintain = task("index maintenance", maintainEverySeconds, async (opened) => {
+    await opened.maintainIndexes();
+  });
+  const measure = task("recall measurement", recallEverySeconds, async (opened) => {
     const tenants = await opened.largestTenants(LARGEST);
     const turn = Math.floor(now() / (1000 * Math.max(1, recallEverySeconds)));
     const chosen = tenants[turn % Math.max(1, tenants.length)];
@@ -84,8 +92,8 @@ export function createMaintenance(given: MaintenanceOptions): Maintenance {
     const { recall, queries } = await opened.recall(chosen.tenant, { efSearch });
     if (queries === 0) return;
     emit({ type: "measured", recall });
-    low = recall < recallAtLeast ? recall : undefined;
-    if (low === undefined) return;
+    if (recall >= recallAtLeast) return recalls.clear("recall");
+    recalls.set("recall", `recall ${recall.toFixed(3)} is below ${recallAtLeast}`, recallEverySeconds);
     const fields = { tenant_id: chosen.tenant, recall, at_least: recallAtLeast, ef_search: efSearch };
     logger?.warn(fields, "the recall of a tenant's search is too low");
   });
@@ -102,11 +110,15 @@ export function createMaintenance(given: MaintenanceOptions): Maintenance {
     maintain: briefly(maintain),
     measure: briefly(measure),
     notes: () => [
-      ...faults.values(),
-      ...(low === undefined ? [] : [`recall ${low.toFixed(3)} is below ${recallAtLeast}`]),
+      // `/ready` cuts a detail at 200 characters, so each reason is named once.
+      ...Array.from(
+        Map.groupBy(failures.current(), ({ text }) => text),
+        ([reason, each]) => `${each.map(({ what }) => what).join(" and ")} failed: ${reason}`,
+      ),
+      ...recalls.current().map(({ text }) => text),
     ],
     start() {
-      every(options.maintainEverySeconds, maintain);
+      every(maintainEverySeconds, maintain);
       every(recallEverySeconds, measure);
     },
     async stop() {
@@ -116,4 +128,26 @@ export function createMaintenance(given: MaintenanceOptions): Maintenance {
     },
     hurry: () => hurried.resolve(),
   };
+}
+
+/** Notes that end by themselves. */
+function createNotes(now: () => number) {
+  const notes = new Map<string, { readonly text: string; readonly untilMs: number }>();
+  return {
+    /** @param everySeconds interval at which the note is renewed; with 0 it does not end by itself */
+    set(what: string, text: string, everySeconds: number): void {
+      const untilMs = everySeconds === 0 ? Infinity : now() + SHOWN_INTERVALS * everySeconds * 1000;
+      notes.set(what, { text, untilMs });
+    },
+    clear: (what: string): void => void notes.delete(what),
+    current: () =>
+      [...notes].flatMap(([what, { text, untilMs }]) => (now() < untilMs ? [{ what, text }] : [])),
+  };
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof SearchError)) return safeErrorText(error);
+  if (!(error.cause instanceof AggregateError)) return error.message;
+  const [first] = error.cause.errors as readonly unknown[];
+  return `${error.message} (${safeErrorText(first)})`;
 }

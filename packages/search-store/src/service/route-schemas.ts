@@ -20,14 +20,22 @@ function text(maxLength: number, description: string): Member {
   };
 }
 
-function object(description: string): Member {
+/** @param maxBytes largest size as JSON; undefined for no limit of its own */
+function object(description: string, maxBytes?: number): Member {
   return {
     schema: { type: "object", description },
     isRequired: false,
-    expects: "an object",
-    accepts: (value) => typeof value === "object" && value !== null && !Array.isArray(value),
+    expects: maxBytes === undefined ? "an object" : `an object of at most ${maxBytes} bytes as JSON`,
+    accepts: (value) =>
+      typeof value === "object" &&
+      value !== null &&
+      !Array.isArray(value) &&
+      (maxBytes === undefined || Buffer.byteLength(JSON.stringify(value)) <= maxBytes),
   };
 }
+
+/** Every chunk of a text stores the metadata, so that a small body could otherwise fill many megabytes. */
+const MAX_METADATA_BYTES = 4096;
 
 const limit: Member = {
   schema: { type: "integer", minimum: 1, maximum: 100, default: 5 },
@@ -46,7 +54,10 @@ export interface NewDocument {
 export const newDocument: Body<NewDocument> = bodyOf({
   id: text(1024, "The id of the document, which the client chooses"),
   text: text(1_000_000, "The text, which is split into chunks"),
-  metadata: object("Members that a search can filter by"),
+  metadata: object(
+    `Members that a search can filter by; at most ${MAX_METADATA_BYTES} bytes as JSON`,
+    MAX_METADATA_BYTES,
+  ),
 });
 
 /** The body of a search. */
