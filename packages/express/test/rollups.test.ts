@@ -178,6 +178,32 @@ describe("the plugin `rollups`", function () {
     );
   });
 
+  it("ROLL-2 verifies and repairs the other tenants when a measure fails for one, and reports that one", async () => {
+    const measures = { share: { sql: "sum(100 / amount)", type: "numeric(14, 2)" } };
+    const rollups = { monthly: defineRollup({ ...definition, name: "share_months", measures }) };
+    await using test = await start("verify_every = 3600\nrepair = true", { rollups });
+    await pool.query(
+      "insert into expenses values ('a', now(), 'x', 1), ('b', now(), 'x', 0), ('c', now(), 'x', 1)",
+    );
+    await test.service.jobs?.enqueue({
+      task: "rollups:verify",
+      payload: { scheduled_for: new Date().toISOString() },
+    });
+    const check = await until(
+      () => checkOf(test),
+      ({ healthy }) => !healthy,
+    );
+    expect(check.detail).to.match(
+      /^rollup monthly: 1 tenant\(s\) could not be compared \(SQLSTATE 22012\); last verified \d+ s ago$/,
+    );
+    for (const tenant of ["a", "c"]) expect(await rollupOf(test).query(tenant, monthOf)).to.have.length(1);
+    const warnings = await until(
+      async () => test.lines.filter(({ rollup }) => rollup === "monthly"),
+      ({ length }) => length === 2,
+    );
+    expect(warnings.map(({ failed, repaired }) => failed ?? repaired)).to.deep.equal([1, 2]);
+  });
+
   it("SCH-1 verifies on its schedule, and adds the schedule to the queue", async () => {
     await using test = await start("verify_every = 1");
     await spend("acme");
@@ -302,7 +328,7 @@ describe("the plugin `rollups`", function () {
     expect((error as ConfigurationError).faults).to.deep.equal([
       {
         key: "rollups.monthly",
-        message: "names a table with an unexpected structure: the source has no column expenses.paid_at",
+        message: "the source expenses has no column paid_at",
       },
     ]);
   });
@@ -334,6 +360,10 @@ describe("the plugin `rollups`", function () {
     expect(await faults({ toml: "" })).to.include(
       "rollups has no effect without the plugin rollups; enable the plugin, or remove rollups",
     );
+    const inSchema = { ...definition, name: "monthly", table: "public.expense_months" };
+    expect(await faults({ rollups: { monthly: monthly(), qualified: inSchema } })).to.deep.equal([
+      "rollups.qualified has the table public.expense_months, which may be expense_months of rollups.monthly: write both with their schema, or choose another table",
+    ]);
     expect(await faults({ rollups: { monthly: 5 } as never })).to.deep.equal([
       "rollups.monthly must be a rollup returned by defineRollup()",
     ]);

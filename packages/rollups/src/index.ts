@@ -13,4 +13,4 @@ export type { Migration } from "@svc/sql";
 export type { Drift, Verified } from "./verify.ts";
 export type { Findings, Verification } from "./verifications.ts";
 export { createVerifier, type Verifier, type VerifierOptions, type VerifierQueue } from "./verifier.ts";
-export type { DriftedBucket, VerifiedTurn, VerifyTurn } from "./verify-next.ts";
+export type { DriftedBucket, FailedTenant, VerifiedTurn, VerifyTurn } from "./verify-next.ts";

@@ -1,6 +1,7 @@
 import { ConfigurationError, type Fault } from "@svc/options";
 import type { Definition } from "./definition.ts";
 import { definitionOf, type Rollup } from "./rollup.ts";
+import { ownName } from "./sql/pieces.ts";
 
 /** A rollup under the name that its user has given it. */
 export interface NamedRollup {
@@ -13,7 +14,8 @@ export interface NamedRollup {
  * Returns the rollups of an object.
  *
  * @param option name of the object, for faults
- * @throws ConfigurationError for values that are not from `defineRollup()`, and for two rollups with one table or one name
+ * @throws ConfigurationError for values that are not from `defineRollup()`, for two rollups with one name, and for two that have
+ *   one table or may have one, because only one of them names its schema
  */
 export function resolveRollups(
   subject: string,
@@ -30,6 +32,7 @@ export function resolveRollups(
       continue;
     }
     const sameTable = named.find((each) => each.definition.givenTable === definition.givenTable);
+    const maybeSame = named.find((each) => isAmbiguous(each.definition, definition));
     const sameName = named.find((each) => each.definition.name === definition.name);
     if (sameTable !== undefined) {
       const message = `has the table ${definition.givenTable}, as ${option}.${sameTable.name}; choose another table`;
@@ -37,9 +40,19 @@ export function resolveRollups(
     } else if (sameName !== undefined) {
       const message = `has the name ${definition.name}, as ${option}.${sameName.name}; their jobs would have one task: rename it`;
       faults.push({ key, message });
+    } else if (maybeSame !== undefined) {
+      const other = `${maybeSame.definition.givenTable} of ${option}.${maybeSame.name}`;
+      const message = `has the table ${definition.givenTable}, which may be ${other}: write both with their schema, or choose another table`;
+      faults.push({ key, message });
     }
     named.push({ name, rollup, definition });
   }
   if (faults.length > 0) throw new ConfigurationError(subject, faults);
   return named;
+}
+
+/** Returns whether two tables have the same name, and only one of them a schema. The search path decides whether they are one. */
+function isAmbiguous(one: Definition, other: Definition): boolean {
+  const hasSchema = ({ givenTable }: Definition): boolean => givenTable.includes(".");
+  return hasSchema(one) !== hasSchema(other) && ownName(one) === ownName(other);
 }

@@ -1,8 +1,8 @@
-import { ConfigurationError, namesOf, optionError } from "@svc/options";
+import { ConfigurationError, type Fault, namesOf, optionError } from "@svc/options";
 import type { PluginContext, PluginParts } from "@svc/plugin";
 import { remember, withDeadline } from "@svc/resilience";
 import type { Database } from "@svc/sql";
-import { bindRollup } from "./bound-rollup.ts";
+import { bindRollup, type BoundRollup } from "./bound-rollup.ts";
 import { type NamedRollup, resolveRollups } from "./named-rollups.ts";
 import type { RollupDraft, RollupsMembers, RollupsSettings } from "./plugin-options.ts";
 import { rollupsReadiness } from "./readiness.ts";
@@ -31,24 +31,25 @@ export function resolveServiceRollups(options: RollupsSettings): readonly NamedR
     const message = `must be ${ZONE_EXPECTED}; it is ${JSON.stringify(zone.slice(0, 80))}`;
     throw optionError(namesOf(options, "[plugin.rollups]"), "zone", message);
   }
-  const faults: ConfigurationError[] = [];
-  const defined = Object.entries(rollups).map(([name, given]): readonly [string, Rollup] => {
-    if (definitionOf(given) !== undefined || !isDraft(given)) return [name, given as Rollup];
+  const faults: Fault[] = [];
+  const attempt = <T>(prefix: string, work: () => T): T | undefined => {
     try {
-      return [name, defineRollup({ ...given, name: given.name ?? name, timeZone: given.timeZone ?? zone })];
+      return work();
     } catch (error) {
       if (!(error instanceof ConfigurationError)) throw error;
-      const prefixed = error.faults.map(({ key, message }) => ({ key: `rollups.${name}.${key}`, message }));
-      faults.push(new ConfigurationError("createService()", prefixed));
-      return [name, given as never];
+      faults.push(...error.faults.map(({ key, message }) => ({ key: `${prefix}${key}`, message })));
+      return undefined;
     }
+  };
+  const defined = Object.entries(rollups).flatMap(([name, given]): readonly [string, Rollup][] => {
+    if (definitionOf(given) !== undefined || !isDraft(given)) return [[name, given as Rollup]];
+    const draft = { ...given, name: given.name ?? name, timeZone: given.timeZone ?? zone };
+    const rollup = attempt(`rollups.${name}.`, () => defineRollup(draft));
+    return rollup === undefined ? [] : [[name, rollup]];
   });
-  if (faults.length > 0)
-    throw new ConfigurationError(
-      "createService()",
-      faults.flatMap((each) => each.faults),
-    );
-  return resolveRollups("createService()", "rollups", Object.fromEntries(defined));
+  const named = attempt("", () => resolveRollups("createService()", "rollups", Object.fromEntries(defined)));
+  if (named === undefined || faults.length > 0) throw new ConfigurationError("createService()", faults);
+  return named;
 }
 
 // A rollup of another copy of this package has methods, and is refused.
@@ -73,7 +74,10 @@ export async function rollupParts(
   const tables = createRollupTables({ rollups: named, db, isVerified, logger });
   const tools = part<RollupTools>("rollupTools");
   if (verifier !== undefined) await tools?.driftMetric(driftOf(verifier));
-  const bound = named.map(({ name, rollup }) => [name, bindRollup(rollup, { db, jobs, refresh })] as const);
+  const bound = named.map(({ name, rollup }) => {
+    const each = bindRollup(rollup, { db, jobs, refresh });
+    return [name, jobs === undefined ? withoutQueue(name, each) : each] as const;
+  });
   const schedule = { everySeconds: verifyEverySeconds, task: VERIFY_TASK };
   const handlers = Object.assign({}, ...named.map(({ rollup }) => rollup.handlers(db)), verifier?.handlers);
   return {
@@ -85,6 +89,15 @@ export async function rollupParts(
     work: [{ name: "rollups", start: () => tables.start(), stop: () => tables.stop() }],
     info: { rollups: named.map(infoOf), refresh, verify_every: verifyEverySeconds, repair },
   };
+}
+
+/** Returns the rollup of a service without the plugin `queue`. */
+function withoutQueue(name: string, rollup: BoundRollup): BoundRollup {
+  const refuse = async (): Promise<never> => {
+    const message = "refreshLater() needs the plugin queue: enable it";
+    throw new ConfigurationError("the service", [{ key: `rollups.${name}`, message }]);
+  };
+  return { ...rollup, refreshLater: refuse, refreshLaterMany: refuse };
 }
 
 function infoOf({ name, definition }: NamedRollup) {

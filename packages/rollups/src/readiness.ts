@@ -5,7 +5,7 @@ import { command, onConnection } from "./connection.ts";
 import type { Definition } from "./definition.ts";
 import type { NamedRollup } from "./named-rollups.ts";
 import { ownName, sharedTables } from "./sql/pieces.ts";
-import { type Findings, lastVerification, type Verification } from "./verifications.ts";
+import { type Findings, readRounds, type Rounds, type Verification } from "./verifications.ts";
 
 /** What the check reports. */
 export interface RollupsState {
@@ -55,9 +55,9 @@ async function check({ rollups, db, faultOf, isVerified }: RollupsState): Promis
 async function reportOn(db: Database, definition: Definition, isVerified: boolean): Promise<Report> {
   try {
     return await onConnection(db, command(definition, "readiness()"), async (connection) => {
-      const verification = isVerified ? await lastVerification(connection, definition) : undefined;
-      const note = (await tableNote(connection, definition)) ?? findingsNote(verification?.findings);
-      return { note, verification };
+      const rounds = isVerified ? await readRounds(connection, definition) : undefined;
+      const note = (await tableNote(connection, definition)) ?? roundsNote(rounds);
+      return { note, verification: rounds?.last };
     });
   } catch (error) {
     const isMissing = sqlStateOf(error) === "42P01";
@@ -81,13 +81,30 @@ async function tableNote(connection: Queryable, definition: Definition): Promise
   return `its totals use months in ${found.zone}, not in ${zone}, so it refuses to answer: call rebuildAll() once`;
 }
 
-function findingsNote(findings: Findings | undefined): string | undefined {
-  if (findings === undefined) return undefined;
-  const { error, buckets, differing, repaired } = findings;
-  if (error !== undefined) return `it cannot be verified: ${error}`;
-  if (buckets === repaired) return undefined;
-  const rest = repaired === 0 ? "" : `, ${repaired} of them were repaired`;
-  return `${buckets} bucket(s) of ${differing} tenant(s) differ from their rows${rest}`;
+function roundsNote(rounds: Rounds | undefined): string | undefined {
+  if (rounds === undefined) return undefined;
+  const { last, stalledSeconds } = rounds;
+  const notes = last === undefined ? [] : findingsNotes(last.findings);
+  if (stalledSeconds !== undefined) {
+    const time = Math.round(stalledSeconds / 60);
+    notes.push(
+      `its verification has not moved for ${time} min: see its jobs of the task rollups:verify-tenants`,
+    );
+  }
+  return notes.length === 0 ? undefined : notes.join(", ");
+}
+
+function findingsNotes(findings: Findings): string[] {
+  const { error, buckets, differing, repaired, unrepaired, failed, failures } = findings;
+  const notes: string[] = [];
+  if (error !== undefined) notes.push(`it cannot be verified: ${error}`);
+  if (buckets !== repaired) {
+    const rest = repaired === 0 ? "" : `, ${repaired} of them were repaired`;
+    const reason = unrepaired === undefined ? "" : ` (${unrepaired})`;
+    notes.push(`${buckets} bucket(s) of ${differing} tenant(s) differ from their rows${rest}${reason}`);
+  }
+  if (failed > 0) notes.push(`${failed} tenant(s) could not be compared (${failures[0]?.reason})`);
+  return notes;
 }
 
 /** Returns how long ago the rollup with the oldest verification was verified. */
@@ -104,8 +121,8 @@ function metaOf(verifications: Readonly<Record<string, Verification | undefined>
   return Object.fromEntries(
     Object.entries(verifications).flatMap(([name, each]) => {
       if (each === undefined) return [];
-      const { tenants, buckets, repaired } = each.findings;
-      return [[name, { verified_s_ago: Math.round(each.ageSeconds), tenants, buckets, repaired }]];
+      const { tenants, buckets, repaired, failed } = each.findings;
+      return [[name, { verified_s_ago: Math.round(each.ageSeconds), tenants, buckets, repaired, failed }]];
     }),
   );
 }

@@ -1,3 +1,4 @@
+import { ConfigurationError, type Fault, fault } from "@svc/options";
 import { identifier, qualified } from "@svc/sql";
 import { checkFloats, checkSql, checkWhenNull, wrong } from "./checks.ts";
 import { combineOf } from "./combine.ts";
@@ -12,6 +13,7 @@ import {
   type RollupOptions,
   type RollupSource,
   sourceOptions,
+  SUBJECT,
 } from "./options.ts";
 import { checkZone } from "./zone.ts";
 
@@ -22,41 +24,106 @@ const MAX_TABLE_BYTES = 48;
 const MAX_GROUP_CHARACTERS = 400;
 const PLAIN_TYPES: readonly string[] = ["smallint", "integer", "bigint", "boolean", "uuid"];
 
+type ResolvedGroup = ReturnType<ReturnType<typeof groupOptions>["resolve"]>;
+type ResolvedMeasure = ReturnType<ReturnType<typeof measureOptions>["resolve"]>;
+/** Runs `work` and keeps its faults, whose keys get the prefix. Returns undefined if there are any. */
+type Attempt = <T>(prefix: string, work: () => T) => T | undefined;
+
 /**
  * Checks the options of a rollup and returns its definition.
- * @throws ConfigurationError
+ * @throws ConfigurationError with all faults
  */
 export function resolveRollup(given: RollupOptions): Definition {
-  const options = rollupOptions.resolve(given);
-  const source = sourceOptions.resolve(options.source);
-  if (source.where !== undefined) checkSql("source.where", source.where);
-  checkZone(options.timeZone);
-  const table = options.table ?? options.name;
-  if (Buffer.byteLength(table.slice(table.lastIndexOf(".") + 1)) > MAX_TABLE_BYTES) {
-    throw wrong("table", `must be a name of at most ${MAX_TABLE_BYTES} bytes, or schema.name`);
-  }
-  const groups = Object.entries(options.groupBy).map(([each, group]) => resolveGroup(each, group));
-  const measures = Object.entries(options.measures).map(([each, one]) => resolveMeasure(each, one));
-  checkNames(groups, measures);
+  const faults: Fault[] = [];
+  const attempt: Attempt = (prefix, work) => {
+    try {
+      return work();
+    } catch (error) {
+      if (!(error instanceof ConfigurationError)) throw error;
+      faults.push(...error.faults.map(({ key, message }) => fault(`${prefix}${key}`, message)));
+      return undefined;
+    }
+  };
+  const options = attempt("", () => rollupOptions.resolve(given));
+  // Parts of wrong options are checked too, so that one error names all faults.
+  const parts: Partial<RollupOptions> = options ?? (isObject(given) ? given : {});
+  const source = isObject(parts.source) ? resolveSource(attempt, parts.source) : undefined;
+  if (options !== undefined) attempt("", () => checkZone(options.timeZone));
+  const table = options && attempt("", () => resolveTable(options.table ?? options.name));
+  const before = faults.length;
+  const groups = entriesOf(parts.groupBy).map(([name, group]) => resolveGroup(attempt, name, group));
+  const measures = entriesOf(parts.measures).map(([name, one]) => resolveMeasure(attempt, name, one));
+  const named = { groups: groups.filter(isDefined), measures: measures.filter(isDefined) };
+  if (options !== undefined && faults.length === before) attempt("", () => checkNames(named));
+  if (options === undefined || source === undefined || table === undefined || faults.length > 0)
+    throw new ConfigurationError(SUBJECT, faults);
   return {
     name: options.name,
-    givenTable: table,
-    table: quoted("table", table, qualified),
-    givenSource: source.table,
-    source: quoted("source.table", source.table, qualified),
-    givenTenant: source.tenantColumn ?? undefined,
-    tenant: source.tenantColumn === null ? undefined : quoted("source.tenantColumn", source.tenantColumn),
-    tenantType: source.tenantType,
-    tenantTable: tenantTableOf(source),
-    givenTime: source.timeColumn,
-    time: quoted("source.timeColumn", source.timeColumn),
-    where: source.where,
-    groups,
-    measures,
+    ...table,
+    ...source,
+    ...named,
     zone: options.timeZone,
     setting: options.tenantSetting ?? undefined,
     commandTimeoutMs: options.commandTimeoutMs,
     maintenanceTimeoutMs: options.maintenanceTimeoutMs,
+  };
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}
+
+function isDefined<T>(value: T | undefined): value is T {
+  return value !== undefined;
+}
+
+function entriesOf<T>(value: Readonly<Record<string, T>> | undefined): [string, T][] {
+  return isObject(value) ? Object.entries(value) : [];
+}
+
+function resolveTable(table: string): Pick<Definition, "givenTable" | "table"> {
+  if (Buffer.byteLength(table.slice(table.lastIndexOf(".") + 1)) > MAX_TABLE_BYTES) {
+    throw wrong("table", `must be a name of at most ${MAX_TABLE_BYTES} bytes, or schema.name`);
+  }
+  return { givenTable: table, table: quoted("table", table, qualified) };
+}
+
+type SourceDefinition = Pick<
+  Definition,
+  | "givenSource"
+  | "source"
+  | "givenTenant"
+  | "tenant"
+  | "tenantType"
+  | "tenantTable"
+  | "givenTime"
+  | "time"
+  | "where"
+>;
+
+function resolveSource(attempt: Attempt, given: RollupSource): SourceDefinition | undefined {
+  const source = attempt("source.", () => sourceOptions.resolve(given));
+  if (source === undefined) return undefined;
+  const { table, tenantColumn, tenantType, timeColumn, where } = source;
+  if (where !== undefined) attempt("", () => checkSql("source.where", where));
+  const names = {
+    source: attempt("", () => quoted("source.table", table, qualified)),
+    tenant: attempt("", () =>
+      tenantColumn === null ? undefined : quoted("source.tenantColumn", tenantColumn),
+    ),
+    tenantTable: attempt("", () => tenantTableOf(source)),
+    time: attempt("", () => quoted("source.timeColumn", timeColumn)),
+  };
+  if (names.source === undefined || names.time === undefined) return undefined;
+  return {
+    ...names,
+    source: names.source,
+    time: names.time,
+    givenSource: table,
+    givenTenant: tenantColumn ?? undefined,
+    tenantType,
+    givenTime: timeColumn,
+    where,
   };
 }
 
@@ -67,9 +134,13 @@ function tenantTableOf({ tenantTable, tenantColumn }: RollupSource): string | un
   return tenantTable;
 }
 
-function resolveGroup(given: string, group: RollupGroup): Group {
+function resolveGroup(attempt: Attempt, given: string, group: RollupGroup): Group | undefined {
   const subject = `groupBy.${given}`;
-  const { column, type, whenNull, tooLong } = groupOptions(subject).resolve(group);
+  const options = attempt(`${subject}.`, () => groupOptions(subject).resolve(group));
+  return options && attempt("", () => groupOf(subject, given, options));
+}
+
+function groupOf(subject: string, given: string, { column, type, whenNull, tooLong }: ResolvedGroup): Group {
   const text = /^varchar\(([1-9]\d{0,3})\)$/.exec(type);
   if (text === null && !PLAIN_TYPES.includes(type)) {
     const shown = JSON.stringify(type.slice(0, 80));
@@ -89,9 +160,17 @@ function resolveGroup(given: string, group: RollupGroup): Group {
   };
 }
 
-function resolveMeasure(given: string, measure: RollupMeasure): Measure {
+function resolveMeasure(attempt: Attempt, given: string, measure: RollupMeasure): Measure | undefined {
   const subject = `measures.${given}`;
-  const { sql, type, combine, nonAdditive } = measureOptions(subject).resolve(measure);
+  const options = attempt(`${subject}.`, () => measureOptions(subject).resolve(measure));
+  return options && attempt("", () => measureOf(subject, given, options));
+}
+
+function measureOf(
+  subject: string,
+  given: string,
+  { sql, type, combine, nonAdditive }: ResolvedMeasure,
+): Measure {
   checkSql(`${subject}.sql`, sql);
   if (nonAdditive && combine !== undefined)
     throw wrong(subject, "cannot combine nonAdditive with combine; set one of them");
@@ -106,7 +185,7 @@ function resolveMeasure(given: string, measure: RollupMeasure): Measure {
   return { name: given, sql: quoted(subject, given), aggregate: sql, type, combine: adds };
 }
 
-function checkNames(groups: readonly Group[], measures: readonly Measure[]): void {
+function checkNames({ groups, measures }: Pick<Definition, "groups" | "measures">): void {
   if (groups.length > 8) throw wrong("groupBy", "must have at most 8 groups");
   if (measures.length < 1 || measures.length > 50) throw wrong("measures", "must have 1 to 50 measures");
   const seen = new Set(RESERVED);

@@ -1,23 +1,26 @@
 import type { Logger } from "@svc/context";
-import { atMostEvery, safeLogger } from "@svc/resilience";
-import { type Database, safeErrorText, SchemaError } from "@svc/sql";
+import { ConfigurationError } from "@svc/options";
+import { atMostEvery, endsWithin, safeLogger } from "@svc/resilience";
+import { type Database, qualified, safeErrorText, SchemaError } from "@svc/sql";
 import { command, onConnection } from "./connection.ts";
-import type { Definition } from "./definition.ts";
+import { cuttable } from "./cuttable.ts";
 import { RollupError } from "./errors.ts";
 import type { NamedRollup } from "./named-rollups.ts";
-import { hasSource } from "./tables.ts";
+import { exists } from "./tables.ts";
 import { ensureVerifications } from "./verifications.ts";
 
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 10_000;
 const WARN_EVERY_MS = 60_000;
+// A stop does not wait longer for an attempt: its statements run in a transaction, and the next start repeats it.
+const STOP_MS = 1000;
 
 /** Creates the tables of rollups, and tries again while some cannot be created. */
 export interface RollupTables {
   /**
    * Creates the tables of one rollup. Resolves although they cannot be created yet, so that nothing else waits for them.
    *
-   * @throws SchemaError at the first attempt, if the definition does not fit the database
+   * @throws ConfigurationError at the first attempt, if the definition does not fit the database
    */
   ensure(rollup: NamedRollup): Promise<void>;
   /** Returns why a rollup has no tables; undefined if it has. */
@@ -36,7 +39,13 @@ export interface RollupTablesOptions {
   readonly logger: Logger | undefined;
 }
 
-export function createRollupTables({ rollups, db, isVerified, logger }: RollupTablesOptions): RollupTables {
+export function createRollupTables({
+  rollups,
+  db: given,
+  isVerified,
+  logger,
+}: RollupTablesOptions): RollupTables {
+  const { db, cut } = cuttable(given);
   const faults = new Map(rollups.map(({ name }) => [name, "its tables are not created yet"]));
   const attempted = new Set<string>();
   const log = safeLogger(logger);
@@ -57,15 +66,23 @@ export function createRollupTables({ rollups, db, isVerified, logger }: RollupTa
       // First, because a verification also reports that a source is missing.
       if (isVerified) await ensureVerifications(db, definition);
       // An application may create its tables later than the service creates these.
-      const isPresent = await onConnection(db, command(definition, "ensureSchema()"), (connection) =>
-        hasSource(connection, definition),
-      );
-      if (!isPresent) throw new MissingSource(definition);
+      const { givenSource, source, tenantTable } = definition;
+      const deadline = command(definition, "ensureSchema()");
+      const isPresent = (table: string): Promise<boolean> =>
+        onConnection(db, deadline, (connection) => exists(connection, table));
+      if (!(await isPresent(source))) throw new MissingTable(`the source ${givenSource}`);
       await rollup.ensureSchema(db);
+      if (tenantTable !== undefined && !(await isPresent(qualified(tenantTable))))
+        throw new MissingTable(`the table ${tenantTable} of source.tenantTable`);
       faults.delete(name);
     } catch (error) {
       faults.set(name, textOf(error));
-      if (isFirst && isWrong(error)) throw new SchemaError(definition.givenTable, linesOf(error));
+      if (!isFirst || !isWrong(error)) return;
+      const key = `rollups.${name}`;
+      throw new ConfigurationError(
+        "the service",
+        linesOf(error).map((message) => ({ key, message })),
+      );
     }
   }
 
@@ -90,14 +107,14 @@ export function createRollupTables({ rollups, db, isVerified, logger }: RollupTa
     async stop() {
       isStopped = true;
       clearTimeout(timer);
-      await running;
+      if (!(await endsWithin(STOP_MS, running))) cut();
     },
   };
 }
 
-class MissingSource extends Error {
-  constructor({ givenSource }: Definition) {
-    super(`the source ${givenSource} is missing: create it`);
+class MissingTable extends Error {
+  constructor(what: string) {
+    super(`${what} is missing: create it`);
   }
 }
 
@@ -112,6 +129,6 @@ function linesOf(error: unknown): readonly string[] {
 
 function textOf(error: unknown): string {
   if (error instanceof SchemaError) return error.faults.join("; ");
-  const isOwn = error instanceof RollupError || error instanceof MissingSource;
+  const isOwn = error instanceof RollupError || error instanceof MissingTable;
   return isOwn ? error.message : `the database does not answer (${safeErrorText(error)})`;
 }

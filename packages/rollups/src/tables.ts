@@ -28,13 +28,13 @@ export async function checkSource(db: Queryable, definition: Definition): Promis
   );
   const [found] = rows;
   if (found?.present !== true) throw schema(`the source ${givenSource} is missing: create it first`);
-  if (found.time === null) throw schema(`the source has no column ${givenSource}.${givenTime}`);
+  if (found.time === null) throw schema(`the source ${givenSource} has no column ${givenTime}`);
   if (found.time !== "timestamp with time zone") {
     throw schema(
       `${givenSource}.${givenTime} must be timestamptz, so that each row belongs to one month; it is ${found.time}`,
     );
   }
-  if (!found.tenant) throw schema(`the source has no column ${givenSource}.${givenTenant ?? ""}`);
+  if (!found.tenant) throw schema(`the source ${givenSource} has no column ${givenTenant ?? ""}`);
   if (!found.exact) {
     throw schema(
       `${givenSource}.${givenTenant ?? ""} treats different strings as equal: its collation must be deterministic`,
@@ -85,10 +85,10 @@ function schema(message: string, options?: ErrorOptions): RollupError {
   return new RollupError("ERR_SVC_ROLLUP_SCHEMA", message, options);
 }
 
-/** Returns whether the source exists. */
-export async function hasSource(db: Queryable, { source }: Definition): Promise<boolean> {
+/** Returns whether a table exists. Its name is quoted. */
+export async function exists(db: Queryable, table: string): Promise<boolean> {
   const { rows } = await db.query<{ present: boolean }>("select to_regclass($1) is not null as present", [
-    source,
+    table,
   ]);
   return rows[0]?.present === true;
 }

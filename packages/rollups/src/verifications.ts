@@ -1,7 +1,7 @@
 import { type Database, ensureSchema, qualified, type Queryable, type Row } from "@svc/sql";
 import type { Definition } from "./definition.ts";
 import { ownName } from "./sql/pieces.ts";
-import type { VerifiedTurn } from "./verify-next.ts";
+import type { FailedTenant, VerifiedTurn } from "./verify-next.ts";
 
 /** What a verification of all tenants has found. */
 export interface Findings {
@@ -15,6 +15,12 @@ export interface Findings {
   readonly repaired: number;
   /** The first of these buckets. */
   readonly examples: readonly { readonly tenant: string | null; readonly month: string }[];
+  /** Why one of the buckets could not be recomputed; undefined if all were, or without `repair`. */
+  readonly unrepaired?: string | undefined;
+  /** Number of tenants that could not be compared. */
+  readonly failed: number;
+  /** The first of these tenants. */
+  readonly failures: readonly FailedTenant[];
   /** Why the verification ended early; undefined if it did not. */
   readonly error?: string | undefined;
 }
@@ -28,11 +34,21 @@ export interface Verification {
   readonly round: string;
 }
 
-export const NOTHING_FOUND: Findings = { tenants: 0, buckets: 0, differing: 0, repaired: 0, examples: [] };
+export const NOTHING_FOUND: Findings = {
+  tenants: 0,
+  buckets: 0,
+  differing: 0,
+  repaired: 0,
+  examples: [],
+  failed: 0,
+  failures: [],
+};
 
 const MAX_EXAMPLES = 20;
 // A round that has not moved for this long is dead, for example because its job is.
 const STALLED = "15 minutes";
+const UNENDED =
+  "the verification before this one did not end: see its jobs of the task rollups:verify-tenants";
 
 /** Returns the name of the table with the verifications of all rollups of a schema. */
 export function verificationsTable({ givenTable }: Definition): string {
@@ -78,7 +94,8 @@ export async function ensureVerifications(
 }
 
 /**
- * Begins a round, unless one is running or this or a later one has begun.
+ * Begins a round, unless one is running or this or a later one has begun. What a dead round has found is kept as the result
+ * of the last round, with an error.
  *
  * @param round the tick of the schedule, ISO 8601
  */
@@ -86,10 +103,13 @@ export async function beginRound(tx: Queryable, definition: Definition, round: s
   const { rows } = await tx.query(
     `insert into ${qualified(verificationsTable(definition))} as kept (rollup, round, turn, moved_at, running)
 values ($1, $2::timestamptz, 0, now(), $3::jsonb)
-on conflict (rollup) do update set round = excluded.round, turn = 0, moved_at = now(), running = excluded.running
+on conflict (rollup) do update set round = excluded.round, turn = 0, moved_at = now(), running = excluded.running,
+  found = case when kept.running is null then kept.found else kept.running || $4::jsonb end,
+  found_in = case when kept.running is null then kept.found_in else kept.round end,
+  found_at = case when kept.running is null then kept.found_at else now() end
 where kept.round < excluded.round and (kept.running is null or kept.moved_at < now() - interval '${STALLED}')
 returning 1`,
-    [ownName(definition), round, JSON.stringify(NOTHING_FOUND)],
+    [ownName(definition), round, JSON.stringify(NOTHING_FOUND), JSON.stringify({ error: UNENDED })],
   );
   return rows.length > 0;
 }
@@ -110,7 +130,7 @@ export async function endTurn(
   tx: Queryable,
   definition: Definition,
   { round, turn }: Turn,
-  { tenants, drift, next }: VerifiedTurn,
+  { tenants, drift, failed, next }: VerifiedTurn,
   error?: string,
 ): Promise<Findings | undefined> {
   const table = qualified(verificationsTable(definition));
@@ -122,7 +142,7 @@ where rollup = $1 and round = $2::timestamptz and turn = $3::int and running is 
   );
   const [before] = rows;
   if (before === undefined) return undefined;
-  const { running } = before;
+  const running = { ...NOTHING_FOUND, ...before.running };
   const found: Findings = {
     tenants: running.tenants + tenants,
     buckets: running.buckets + drift.length,
@@ -132,6 +152,9 @@ where rollup = $1 and round = $2::timestamptz and turn = $3::int and running is 
       0,
       MAX_EXAMPLES,
     ),
+    unrepaired: running.unrepaired ?? drift.find(({ reason }) => reason !== undefined)?.reason,
+    failed: running.failed + failed.length,
+    failures: [...running.failures, ...failed].slice(0, MAX_EXAMPLES),
     error,
   };
   const text = JSON.stringify(found);
@@ -150,24 +173,35 @@ where rollup = $1`,
   return found;
 }
 
-interface VerificationRow extends Row {
-  readonly found: Findings;
-  readonly age: number;
-  readonly round: string;
+/** The rounds of a rollup. */
+export interface Rounds {
+  /** The last complete one; undefined before the first one. */
+  readonly last: Verification | undefined;
+  /** Seconds since the running one has moved, if it is dead; otherwise undefined. */
+  readonly stalledSeconds: number | undefined;
 }
 
-/** Returns the last complete verification; undefined before the first one. */
-export async function lastVerification(
-  connection: Queryable,
-  definition: Definition,
-): Promise<Verification | undefined> {
+interface RoundsRow extends Row {
+  readonly found: Findings | null;
+  readonly age: number;
+  readonly round: string;
+  readonly stalled: number | null;
+}
+
+export async function readRounds(connection: Queryable, definition: Definition): Promise<Rounds> {
   const table = qualified(verificationsTable(definition));
-  const { rows } = await connection.query<VerificationRow>(
+  const { rows } = await connection.query<RoundsRow>(
     `select found, extract(epoch from now() - found_at)::float8 as age,
-  to_char(found_in at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as round
-from ${table} where rollup = $1 and found is not null`,
+  to_char(found_in at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as round,
+  case when running is not null and moved_at < now() - interval '${STALLED}'
+    then extract(epoch from now() - moved_at)::float8 end as stalled
+from ${table} where rollup = $1`,
     [ownName(definition)],
   );
   const [row] = rows;
-  return row && { findings: row.found, ageSeconds: row.age, round: row.round };
+  if (row === undefined) return { last: undefined, stalledSeconds: undefined };
+  const { found, age, round, stalled } = row;
+  const last =
+    found === null ? undefined : { findings: { ...NOTHING_FOUND, ...found }, ageSeconds: age, round };
+  return { last, stalledSeconds: stalled ?? undefined };
 }

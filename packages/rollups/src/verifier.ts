@@ -1,6 +1,14 @@
 import type { Logger } from "@svc/context";
 import { defineOptions, kinds as k, type OptionsOf } from "@svc/options";
-import { bounded, type Database, databaseKind, original, type Queryable, withTransaction } from "@svc/sql";
+import {
+  bounded,
+  type Database,
+  databaseKind,
+  original,
+  type Queryable,
+  safeErrorText,
+  withTransaction,
+} from "@svc/sql";
 import { command, onConnection } from "./connection.ts";
 import type { Definition } from "./definition.ts";
 import { RollupError } from "./errors.ts";
@@ -13,7 +21,7 @@ import {
   endTurn,
   ensureVerifications,
   type Findings,
-  lastVerification,
+  readRounds,
   type Verification,
   verificationsTable,
 } from "./verifications.ts";
@@ -56,6 +64,8 @@ export type VerifierOptions = OptionsOf<typeof verifierOptions>;
 /** The part of a running job that the handlers use. */
 interface VerifyJob {
   readonly signal?: AbortSignal | undefined;
+  readonly attempts?: number | undefined;
+  readonly maxAttempts?: number | undefined;
 }
 
 /** Compares totals with their rows, by jobs of at most 100 tenants each. */
@@ -95,12 +105,12 @@ export function createVerifier(given: VerifierOptions): Verifier {
     }
   }
 
-  async function runTurn(payload: unknown, { signal }: VerifyJob): Promise<void> {
-    const { rollup: name, round, turn, after } = payload as TurnPayload;
+  async function runTurn(payload: unknown, job: VerifyJob): Promise<void> {
+    const { rollup: name, round, turn } = payload as TurnPayload;
     const found = named.find((each) => each.name === name);
     if (found === undefined) throw new Error(`this process has no rollup ${JSON.stringify(name)}`);
     const { rollup, definition } = found;
-    const done = await compare(rollup, round, after, signal);
+    const done = await compare(rollup, payload as TurnPayload, job);
     const findings = await inTransaction(db, definition, async (tx) => {
       const counted = await endTurn(tx, definition, { round, turn }, done, done.error);
       if (counted !== undefined && done.next !== undefined)
@@ -112,25 +122,31 @@ export function createVerifier(given: VerifierOptions): Verifier {
 
   async function compare(
     rollup: Rollup,
-    round: string,
-    after: string | undefined,
-    signal: AbortSignal | undefined,
+    { round, after }: TurnPayload,
+    { signal, attempts = 0, maxAttempts = Infinity }: VerifyJob,
   ): Promise<VerifiedTurn & { readonly error?: string }> {
     const range = monthsBefore(new Date(round), rollup.timeZone, months);
     const ending = AbortSignal.any([AbortSignal.timeout(TURN_MS), ...(signal === undefined ? [] : [signal])]);
     try {
       return await rollup.verifyNext(db, { ...range, after, jobs, repair, signal: ending });
     } catch (error) {
-      // The next round may succeed, for example after rebuildAll(); another attempt of this job would not.
-      if (!(error instanceof RollupError)) throw error;
-      return { tenants: 0, drift: [], next: undefined, error: error.message };
+      // The next round may succeed, for example after rebuildAll(); another attempt of this job would not. A last attempt ends
+      // the round, which would otherwise stay open without a job.
+      const isOwn = error instanceof RollupError;
+      if (!isOwn && attempts < maxAttempts) throw error;
+      const reason = isOwn ? error.message : safeErrorText(error);
+      return { tenants: 0, drift: [], failed: [], next: undefined, error: reason };
     }
   }
 
-  function warn(rollup: string, { examples, tenants: _tenants, error, ...counts }: Findings): void {
+  function warn(rollup: string, findings: Findings): void {
+    const { examples, buckets, differing, repaired, unrepaired, failed, failures, error } = findings;
     const drift = examples.map(({ tenant, month }) => ({ tenant, month: month.slice(0, 7) }));
     if (error !== undefined) logger?.warn({ rollup, reason: error }, "a rollup cannot be verified");
-    if (counts.buckets > 0) logger?.warn({ rollup, ...counts, drift }, "totals differ from their rows");
+    if (failed > 0) logger?.warn({ rollup, failed, failures }, "some tenants could not be compared");
+    if (buckets === 0) return;
+    const reason = unrepaired === undefined ? {} : { reason: unrepaired };
+    logger?.warn({ rollup, buckets, differing, repaired, ...reason, drift }, "totals differ from their rows");
   }
 
   return {
@@ -145,7 +161,7 @@ export function createVerifier(given: VerifierOptions): Verifier {
       return onConnection(db, command(first.definition, "verifications()"), async (connection) => {
         const found: Record<string, Verification | undefined> = {};
         for (const { name, definition } of named)
-          found[name] = await lastVerification(connection, definition);
+          found[name] = (await readRounds(connection, definition)).last;
         return found;
       });
     },

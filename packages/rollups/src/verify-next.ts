@@ -1,4 +1,4 @@
-import type { Database, Queryable } from "@svc/sql";
+import { type Database, isConnectionError, type Queryable, safeErrorText } from "@svc/sql";
 import { checkMembers, type LocalDates, monthsOf } from "./arguments.ts";
 import { asTenant, command, maintenance, onConnection } from "./connection.ts";
 import type { Definition } from "./definition.ts";
@@ -32,6 +32,15 @@ export interface DriftedBucket {
   readonly month: string;
   /** Whether the bucket has been recomputed. */
   readonly repaired: boolean;
+  /** Why the bucket could not be recomputed. */
+  readonly reason?: string | undefined;
+}
+
+/** A tenant of which at least one month could not be compared. */
+export interface FailedTenant {
+  readonly tenant: string | null;
+  /** The SQLSTATE or the code of the error. */
+  readonly reason: string;
 }
 
 /** Result of `verifyNext`. */
@@ -39,6 +48,8 @@ export interface VerifiedTurn {
   /** Number of tenants compared. */
   readonly tenants: number;
   readonly drift: readonly DriftedBucket[];
+  /** The tenants that could not be compared, for example because a measure fails for their rows. */
+  readonly failed: readonly FailedTenant[];
   /** Where the next turn begins; undefined after the last tenant. */
   readonly next: string | undefined;
 }
@@ -88,18 +99,20 @@ export async function verifyTurn(
     return { tenant, month, repaired: repair };
   }
 
-  async function compare(tenant: string | null): Promise<DriftedBucket[]> {
+  /** Adds what differs to `found`, also if a later bucket cannot be compared. */
+  async function compare(tenant: string | null, found: DriftedBucket[]): Promise<void> {
     const drift = await asTenant(db, deadline, definition, tenant, (tx) =>
       compareRange(tx, definition, tenant, months),
     );
     const differing = [...new Set(drift.map(({ month }) => month))];
-    if (queue === undefined && !repair) return differing.map((month) => ({ tenant, month, repaired: false }));
-    const confirmed: DriftedBucket[] = [];
+    if (queue === undefined && !repair) {
+      found.push(...differing.map((month) => ({ tenant, month, repaired: false })));
+      return;
+    }
     for (const month of differing) {
       const bucket = await inOwnTransaction(tenant, month);
-      if (bucket !== undefined) confirmed.push(bucket);
+      if (bucket !== undefined) found.push(bucket);
     }
-    return confirmed;
   }
 
   async function inOwnTransaction(tenant: string | null, month: string): Promise<DriftedBucket | undefined> {
@@ -110,18 +123,29 @@ export async function verifyTurn(
     } catch (error) {
       // A group that is too long cannot be repaired; other buckets can.
       if (error instanceof RollupError && error.code === "ERR_SVC_ROLLUP_GROUP")
-        return { tenant, month, repaired: false };
+        return { tenant, month, repaired: false, reason: error.message };
       throw error;
     }
   }
 
   const drift: DriftedBucket[] = [];
+  const failed: FailedTenant[] = [];
   for (const [index, { tenant, position }] of found.tenants.entries()) {
-    drift.push(...(await explained(definition, () => compare(tenant))));
+    try {
+      await explained(definition, () => compare(tenant, drift));
+    } catch (error) {
+      if (!isOfTenant(error)) throw error;
+      failed.push({ tenant, reason: safeErrorText(error) });
+    }
     if (signal?.aborted !== true || index + 1 === found.tenants.length) continue;
-    return { tenants: index + 1, drift, next: cursorOf(position) };
+    return { tenants: index + 1 - failed.length, drift, failed, next: cursorOf(position) };
   }
-  return { tenants: found.tenants.length, drift, next: found.next };
+  return { tenants: found.tenants.length - failed.length, drift, failed, next: found.next };
+}
+
+/** Returns whether other tenants can perhaps be compared: a measure fails for the rows of this one, or its bucket is locked. */
+function isOfTenant(error: unknown): boolean {
+  return !(error instanceof RollupError) && !isConnectionError(error);
 }
 
 interface Found {

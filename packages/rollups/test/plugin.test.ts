@@ -1,9 +1,12 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import { testDatabase } from "@svc/dev-services";
 import { ConfigurationError, withNames } from "@svc/options";
 import type { PluginParts } from "@svc/plugin";
 import { defineRollup } from "@svc/rollups";
+import { withTransaction } from "@svc/sql";
 import { rollupsPlugin, type RollupsMembers } from "@svc/rollups/plugin";
-import { collectingLogger } from "@svc/test-support";
+import { collectingLogger, rejection } from "@svc/test-support";
 import { expect } from "chai";
 import { Pool } from "pg";
 import { EXPENSES, openExpenses, openPool } from "./support/expenses.ts";
@@ -156,12 +159,57 @@ describe("the plugin `rollups`, on its own", function () {
         "rollups.b.source is required and must be an object with table, tenantColumn and timeColumn",
         "rollups.b.measures is required and must be an object",
         'rollups.c.timeZone must be an IANA time zone such as Europe/Berlin or UTC; it is "BST"',
+        "rollups.a must be a rollup returned by defineRollup()",
+        "rollups.d must be a rollup returned by defineRollup()",
       ].join("\n"),
     );
     expect(await faultsOf({ rollups: { a: 5, d: { refresh: () => undefined } } })).to.deep.equal([
       "rollups.a must be a rollup returned by defineRollup()",
       "rollups.d must be a rollup returned by defineRollup()",
     ]);
+  });
+
+  it("reports all wrong parts of a rollup with their full paths", async () => {
+    const rollups = {
+      a: { source: {}, groupBy: { shop: {} }, measures: { total: {}, n: { sql: "count(*)" } } },
+      b: { ...draft, table: "a.b.c", source: { ...draft.source, tenantTable: "x.y.z" }, name: "B" },
+    };
+    const { faults } = await start({ options: { rollups }, db, jobs: queue });
+    expect(faults.map((each) => each.split(" ")[0])).to.deep.equal([
+      "rollups.a.source.table",
+      "rollups.a.source.tenantColumn",
+      "rollups.a.source.timeColumn",
+      "rollups.a.groupBy.shop.column",
+      "rollups.a.measures.total.sql",
+      "rollups.a.measures.total.type",
+      "rollups.a.measures.n.type",
+      "rollups.b.name",
+      "rollups.b.source.tenantTable",
+    ]);
+  });
+
+  it("refuses two rollups of which only one names the schema of its table", async () => {
+    const rollups = {
+      a: { ...draft, table: "tt" },
+      b: { ...draft, table: "public.tt" },
+      c: { ...draft, table: "other.uu" },
+      d: { ...draft, table: "public.uu" },
+    };
+    expect((await start({ options: { rollups }, db, jobs: queue })).faults).to.deep.equal([
+      "rollups.b has the table public.tt, which may be tt of rollups.a: write both with their schema, or choose another table",
+    ]);
+  });
+
+  it("refuses refreshLater() without the plugin queue", async () => {
+    const rollups = { monthly: defineRollup(EXPENSES) };
+    const { parts } = await start({ options: { rollups }, db, enabled: ["database"] });
+    const { monthly } = parts.parts?.rollups ?? {};
+    for (const call of [monthly?.refreshLater(db, {} as never), monthly?.refreshLaterMany(db, [])]) {
+      const error = await rejection(Promise.resolve(call));
+      expect(error.message).to.equal(
+        "the service is configured wrongly (1 fault):\n  - rollups.monthly: refreshLater() needs the plugin queue: enable it",
+      );
+    }
   });
 
   it("adds the handlers of refreshes, and with verify_every a schedule, its handlers and a metric", async () => {
@@ -259,7 +307,7 @@ describe("the plugin `rollups`, on its own", function () {
           await schema.ensureSchema();
           return [];
         } catch (error) {
-          return (error as { faults: readonly string[] }).faults;
+          return (error as ConfigurationError).faults.map(({ message }) => message);
         }
       };
       const message = "the source cannot be aggregated as defined: column source.shop does not exist";
@@ -275,10 +323,102 @@ describe("the plugin `rollups`, on its own", function () {
       const error: unknown = await Promise.resolve(other.schema.ensureSchema()).catch(
         (each: unknown) => each,
       );
-      expect(error).to.include({ code: "ERR_SVC_SCHEMA" });
-      expect((error as { faults: readonly string[] }).faults).to.deep.equal([
-        `${source}_months is grouped by tenant_id, month, shop, not by tenant_id, month, category: choose another table`,
+      expect((error as ConfigurationError).faults).to.deep.equal([
+        {
+          key: "rollups.monthly",
+          message: `${source}_months is grouped by tenant_id, month, shop, not by tenant_id, month, category: choose another table`,
+        },
       ]);
+    });
+
+    it("reports a tenantTable that is created later, and creates the tables without it", async () => {
+      const source = fresh();
+      await db.query(`create table ${source} ${columns}`);
+      const tenants = `${source}_tenants`;
+      const own = { ...EXPENSES.source, table: source, tenantTable: tenants };
+      const { schema, work, ready } = await started(source, { source: own });
+      await schema.ensureSchema();
+      expect(await ready()).to.deep.include({
+        healthy: false,
+        detail: `rollup monthly: the table ${tenants} of source.tenantTable is missing: create it`,
+      });
+      expect((await db.query(`select from ${source}_months`)).rows).to.deep.equal([]);
+      await db.query(`create table ${tenants} (tenant_id text primary key)`);
+      work.start();
+      while (!(await ready()).healthy) await new Promise((done) => setTimeout(done, 20));
+      await work.stop();
+    });
+
+    it("reports a verification that cannot end, and tenants that could not be compared", async () => {
+      await using each = await openExpenses(database.url);
+      const rollups = { monthly: each.rollup };
+      const { parts } = await start({ options: { rollups, verifyEverySeconds: 60 }, db, jobs: queue });
+      await parts.schemas?.[0]?.ensureSchema();
+      const ready = async () => parts.checks?.[0]?.check(AbortSignal.timeout(5000));
+      const found = {
+        tenants: 5,
+        buckets: 2,
+        differing: 1,
+        repaired: 1,
+        examples: [],
+        unrepaired: "it is too long",
+        failed: 1,
+        failures: [{ tenant: "b", reason: "SQLSTATE 22012" }],
+      };
+      await db.query(
+        "insert into svc_rollup_verifications values ($1, now(), 1, now(), null, $2, now(), now())",
+        [each.rollup.table, JSON.stringify(found)],
+      );
+      const note = `rollup monthly: 2 bucket(s) of 1 tenant(s) differ from their rows, 1 of them were repaired (it is too long), 1 tenant(s) could not be compared (SQLSTATE 22012)`;
+      expect(await ready()).to.deep.include({ healthy: false, detail: `${note}; last verified 0 s ago` });
+      await db.query(
+        `update svc_rollup_verifications set running = found, found = null, moved_at = now() - interval '16 minutes'
+          where rollup = $1`,
+        [each.rollup.table],
+      );
+      expect(await ready()).to.deep.include({
+        healthy: false,
+        detail:
+          "rollup monthly: its verification has not moved for 16 min: see its jobs of the task rollups:verify-tenants; not verified yet",
+      });
+    });
+
+    it("stops although the database hangs", async () => {
+      const sockets = new Set<Socket>();
+      const server = createServer((socket) => void sockets.add(socket)).listen(0, "127.0.0.1");
+      await once(server, "listening");
+      const { port } = server.address() as AddressInfo;
+      const hanging = new Pool({ connectionString: `postgres://127.0.0.1:${port}/x` });
+      // Longer than the time limit of this test.
+      const { work } = await started(fresh(), { commandTimeoutMs: 600_000 }, hanging);
+      work.start();
+      while (sockets.size === 0) await new Promise((done) => setTimeout(done, 20));
+      await work.stop();
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await hanging.end();
+    });
+
+    it("closes the connection of a statement that the database does not answer when it stops", async () => {
+      const source = fresh();
+      await db.query(`create table ${source} ${columns}`);
+      const pool = openPool(database.url, 2);
+      const { schema, work } = await started(source, { commandTimeoutMs: 600_000 }, pool);
+      // The totals need the shared tables, which another transaction locks.
+      await withTransaction(db, async (tx) => {
+        await tx.query("lock table svc_rollups in access exclusive mode");
+        void Promise.resolve(schema.ensureSchema());
+        work.start();
+        const waiting =
+          "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
+        while ((await tx.query(waiting)).rows.length < 2) {
+          await tx.query("select pg_stat_clear_snapshot()");
+          await new Promise((done) => setTimeout(done, 20));
+        }
+        await work.stop();
+        expect(pool.totalCount).to.equal(0);
+      });
+      await pool.end();
     });
 
     it("ROLL-4 reports a change of the zone until rebuildAll() has run", async () => {

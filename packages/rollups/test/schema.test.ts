@@ -66,9 +66,9 @@ describe("the schema of a rollup", function () {
   it("is not created for a source that cannot be added up", async () => {
     const wrong: readonly (readonly [string, Partial<RollupOptions["source"]>])[] = [
       ["nothing is missing", { table: "nothing" }],
-      ["no column expenses.at", { timeColumn: "at" }],
+      ["expenses has no column at", { timeColumn: "at" }],
       ["must be timestamptz", { timeColumn: "day" }],
-      ["no column expenses.account", { tenantColumn: "account" }],
+      ["expenses has no column account", { tenantColumn: "account" }],
       ["expenses.nocase treats different strings as equal", { tenantColumn: "nocase" }],
       ["operator does not exist: text = uuid", { tenantType: "uuid" }],
       ["there is no parameter $1", { where: "category = $1" }],

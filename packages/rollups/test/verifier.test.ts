@@ -1,7 +1,14 @@
 import { testDatabase } from "@svc/dev-services";
 import { createJobTable, type JobTable } from "@svc/job-table";
 import { ConfigurationError } from "@svc/options";
-import { createVerifier, defineRollup, type Verifier, type VerifierOptions } from "@svc/rollups";
+import {
+  createVerifier,
+  defineRollup,
+  type RollupOptions,
+  type Verifier,
+  type VerifierOptions,
+} from "@svc/rollups";
+import { withTransaction } from "@svc/sql";
 import { collectingLogger, rejection } from "@svc/test-support";
 import { expect } from "chai";
 import { EXPENSES, type Expenses, openExpenses } from "./support/expenses.ts";
@@ -25,8 +32,11 @@ describe("createVerifier()", function () {
   const database = testDatabase({ name: "rollup verifier" });
   let made = 0;
 
-  async function open(options: Partial<VerifierOptions> = {}): Promise<Verified> {
-    const each = await openExpenses(database.url);
+  async function open(
+    options: Partial<VerifierOptions> = {},
+    definition: Partial<RollupOptions> = {},
+  ): Promise<Verified> {
+    const each = await openExpenses(database.url, definition);
     const { pool, rollup } = each;
     const jobs = createJobTable({ db: pool, name: `verifier_jobs_${(made += 1)}` });
     await jobs.ensureSchema();
@@ -74,6 +84,8 @@ describe("createVerifier()", function () {
       differing: 2,
       repaired: 0,
       examples: [...examples, globex],
+      failed: 0,
+      failures: [],
     });
     expect(each.logger.lines).to.deep.equal([
       {
@@ -154,6 +166,10 @@ describe("createVerifier()", function () {
     await each.pool.query("update svc_rollup_verifications set moved_at = now() - interval '16 minutes'");
     await begin(LATER);
     expect((await each.jobs.stats()).pending).to.equal(2);
+    expect((await each.found()) as object).to.deep.include({
+      round: ROUND,
+      error: "the verification before this one did not end: see its jobs of the task rollups:verify-tenants",
+    });
     // The job of the abandoned round changes nothing.
     await each.work();
     expect(await each.found()).to.include({ round: LATER, tenants: 0 });
@@ -179,6 +195,86 @@ describe("createVerifier()", function () {
     expect(await each.found())
       .to.deep.include({ tenants: 1, buckets: 0 })
       .and.not.to.have.property("error");
+  });
+
+  it("ROLL-2 skips and counts a tenant whose rows make a measure fail, and repairs those before and after it", async () => {
+    const measures = { share: { sql: "sum(100 / amount)", type: "numeric(14, 2)" } };
+    await using each = await open({ repair: true }, { measures });
+    for (const [tenant, amount] of [
+      ["a", 1],
+      ["b", 0],
+      ["c", 1],
+    ] as const)
+      await each.add(tenant, inMonth("04"), "food", amount);
+    await each.begin();
+    await each.work();
+    const failures = [{ tenant: "b", reason: "SQLSTATE 22012" }];
+    expect(await each.found()).to.deep.include({ tenants: 2, buckets: 2, repaired: 2, failed: 1, failures });
+    expect((await each.totals()).map(({ tenant_id: tenant }) => tenant)).to.deep.equal(["a", "c"]);
+    expect(
+      each.logger.lines.map(({ message, fields }) => [message, fields["failed"] ?? fields["repaired"]]),
+    ).to.deep.equal([
+      ["some tenants could not be compared", 1],
+      ["totals differ from their rows", 2],
+    ]);
+    expect(each.logger.lines[0]?.fields).to.deep.equal({ rollup: "monthly", failed: 1, failures });
+  });
+
+  it("ROLL-2 skips and counts a tenant whose bucket is locked longer than the time limit, and goes on", async () => {
+    await using each = await open({ repair: true }, { commandTimeoutMs: 300 });
+    const { pool, rollup } = each;
+    await withTransaction(pool, async (tx) => {
+      await rollup.refresh(tx, { tenant: "b", at: inMonth("04") });
+      for (const tenant of ["a", "b", "c"]) await each.add(tenant, inMonth("04"), "food", 1);
+      // Another bucket of the same tenant is not locked.
+      await each.add("b", inMonth("03"), "food", 1);
+      await each.begin();
+      await each.work();
+    });
+    const failures = [{ tenant: "b", reason: "ERR_SVC_SQL_DEADLINE" }];
+    expect(await each.found()).to.deep.include({ tenants: 2, buckets: 3, repaired: 3, failed: 1, failures });
+    await each.begin(LATER);
+    await each.work();
+    expect(await each.found()).to.deep.include({ tenants: 3, buckets: 1, repaired: 1, failed: 0 });
+  });
+
+  it("says why a bucket cannot be repaired", async () => {
+    const groupBy = { category: { column: "category", type: "varchar(8)" } };
+    await using each = await open({ repair: true }, { groupBy });
+    await each.add("acme", inMonth("04"), "much too long", 1);
+    await each.begin();
+    await each.work();
+    const found = (await each.found()) as { unrepaired?: string };
+    expect(found).to.include({ buckets: 1, repaired: 0, failed: 0 });
+    expect(found.unrepaired).to.match(/category/);
+    expect(each.logger.lines[0]?.fields["reason"]).to.equal(found.unrepaired);
+  });
+
+  it("ends the round with an error when the last attempt of a job fails, and keeps what was found", async () => {
+    await using each = await open();
+    await each.add("acme", inMonth("04"), "food", 1);
+    await each.verifier.handlers["rollups:verify"]?.({ scheduled_for: ROUND }, {});
+    const [job] = await each.jobs.claim(1);
+    // The first connection of each attempt, which reads the tenants, is lost.
+    let isLost = true;
+    const db = {
+      async connect() {
+        if (!isLost) return each.pool.connect();
+        isLost = false;
+        throw Object.assign(new Error("terminated"), { code: "57P01" });
+      },
+      query: each.pool.query.bind(each.pool),
+    };
+    const rollups = { monthly: each.rollup };
+    const verifier = createVerifier({ rollups, db: db as never, jobs: each.jobs });
+    const run = (attempts: number): Promise<void> | undefined => {
+      isLost = true;
+      return verifier.handlers["rollups:verify-tenants"]?.(job?.payload, { attempts, maxAttempts: 3 });
+    };
+    expect(await rejection(Promise.resolve(run(2)))).to.have.property("code", "57P01");
+    expect(await each.found()).to.equal(undefined);
+    await run(3);
+    expect(await each.found()).to.deep.include({ error: "SQLSTATE 57P01", tenants: 0 });
   });
 
   it("rejects a payload without a tick, and a job of a rollup that the process does not have", async () => {
@@ -216,5 +312,15 @@ describe("createVerifier()", function () {
     ).to.deep.equal([
       "rollups.c has the name expense_months, as rollups.b; their jobs would have one task: rename it",
     ]);
+    const of = (given: string) => defineRollup({ ...EXPENSES, name: given.replace(".", "_"), table: given });
+    for (const [one, other] of [
+      ["tt", "public.tt"],
+      ["public.tt", "tt"],
+    ] as const) {
+      expect(faults({ a: of(one), b: of(other) })).to.deep.equal([
+        `rollups.b has the table ${other}, which may be ${one} of rollups.a: write both with their schema, or choose another table`,
+      ]);
+    }
+    expect(faults({ a: of("public.tt"), b: of("app.tt"), c: of("other") })).to.deep.equal([]);
   });
 });

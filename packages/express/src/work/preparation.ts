@@ -86,8 +86,9 @@ export function createPreparation(
   };
 }
 
-/** Returns the faults of an existing table, with its configuration key. Rethrows errors that are not about a table. */
+/** Returns the faults of an existing table, with its configuration key. Rethrows other errors than of tables and settings. */
 function faultsOf(error: unknown, { key }: SchemaPart, namesake: string | undefined): readonly Fault[] {
+  if (error instanceof ConfigurationError) return error.faults;
   const { code, faults } = error as { code?: unknown; faults?: readonly string[] };
   if (code !== "ERR_SVC_SCHEMA" || !Array.isArray(faults)) throw error;
   if (namesake !== undefined) {
