@@ -28,6 +28,7 @@ const lookedAt = {
   events: 95_000,
   express: 95_000,
   "job-table": 85_000,
+  rollups: 75_000,
   "search-store": 90_000,
 };
 
