@@ -5,15 +5,10 @@ import type { Asked, Span } from "./admissions.ts";
 /** Connections to each replica. */
 export const CONNECTIONS = 16;
 
-/**
- * Sends requests over all connections until `untilAt`, each for the key that `keyAt` returns; none while it returns undefined.
- *
- * @param pauseMs milliseconds between two requests of a connection
- */
+/** Sends requests over all connections until `untilAt`, each for the key that `keyAt` returns; none while it returns undefined. */
 export async function load(
   ports: readonly number[],
   untilAt: number,
-  pauseMs: number,
   keyAt: (now: number, worker: number) => string | undefined,
 ): Promise<Asked[]> {
   const asked: Asked[] = [];
@@ -29,7 +24,6 @@ export async function load(
         }
         const { status } = await send(port, "/", { agent, headers: { "X-Key": key } });
         asked.push({ replica, key, sentAt, answeredAt: performance.now(), status });
-        if (pauseMs > 0) await delay(pauseMs);
       }
     }),
   );

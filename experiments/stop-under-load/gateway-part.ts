@@ -19,7 +19,7 @@ const quickNoticeMs = 1_000;
 const downMs = 2_000;
 const quickDownMs = 500;
 const pauseMs = 1;
-const quickPauseMs = 150;
+const quickPauseMs = 50;
 const warmMs = 500;
 /** The code of a WebSocket whose server stops (RFC 6455, section 7.4.1). */
 const goingAway = 1001;
