@@ -1,4 +1,4 @@
-import { type Database, isPool, type PooledConnection } from "@svc/sql";
+import { type Database, isPool, type PooledConnection, withMethods } from "@svc/sql";
 
 /** A database whose connections can be closed while a statement waits for the server. */
 export interface Cuttable {
@@ -20,24 +20,13 @@ export function cuttable(db: Database): Cuttable {
     };
     const close = (): void => release(new Error("the service stops"));
     used.add(close);
-    return replaced(connection, { release });
+    return withMethods(connection, { release });
   }
 
   return {
-    db: replaced(db, { connect }),
+    db: withMethods(db, { connect }),
     cut: () => {
       for (const close of used) close();
     },
   };
-}
-
-/** Returns a proxy with replaced methods. Other methods run on the original object, which may have private members. */
-function replaced<T extends object>(given: T, methods: object): T {
-  return new Proxy(given, {
-    get(target, key) {
-      if (Object.hasOwn(methods, key)) return Reflect.get(methods, key) as unknown;
-      const value: unknown = Reflect.get(target, key, target);
-      return typeof value === "function" ? (value.bind(target) as unknown) : value;
-    },
-  });
 }

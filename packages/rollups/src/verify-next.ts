@@ -99,19 +99,19 @@ export async function verifyTurn(
     return { tenant, month, repaired: repair };
   }
 
-  /** Adds what differs to `found`, also if a later bucket cannot be compared. */
-  async function compare(tenant: string | null, found: DriftedBucket[]): Promise<void> {
+  /** Adds what differs to `differences`, even if a later bucket cannot be compared. */
+  async function compare(tenant: string | null, differences: DriftedBucket[]): Promise<void> {
     const drift = await asTenant(db, deadline, definition, tenant, (tx) =>
       compareRange(tx, definition, tenant, months),
     );
     const differing = [...new Set(drift.map(({ month }) => month))];
     if (queue === undefined && !repair) {
-      found.push(...differing.map((month) => ({ tenant, month, repaired: false })));
+      differences.push(...differing.map((month) => ({ tenant, month, repaired: false })));
       return;
     }
     for (const month of differing) {
       const bucket = await inOwnTransaction(tenant, month);
-      if (bucket !== undefined) found.push(bucket);
+      if (bucket !== undefined) differences.push(bucket);
     }
   }
 

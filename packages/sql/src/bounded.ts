@@ -7,8 +7,8 @@ import {
   isPool,
   type PooledConnection,
   type Queryable,
-  standsFor,
 } from "./queryable.ts";
+import { withMethods } from "./with-methods.ts";
 
 /** The state of one call that sends several statements. */
 interface Call {
@@ -29,7 +29,7 @@ const waits = new WeakMap<Queryable, Wait>();
 export function bounded<D extends Database>(db: D, deadline: Deadline): D {
   const call: Call = { deadline, error: undefined };
   if (!isPool(db)) return guardConnection(db as D & Queryable, call);
-  return guard(db, {
+  return withMethods(db, {
     connect: () => connect(db, call),
     query: (text: string, values?: unknown[]) =>
       call.error === undefined ? queryWithin(db, deadline, text, values) : Promise.reject(call.error),
@@ -80,7 +80,7 @@ function guardConnection<C extends Queryable>(
     something.catch(() => undefined);
     return Promise.reject(call.error);
   };
-  const guarded = guard(connection, {
+  const guarded = withMethods(connection, {
     ...(release === undefined ? {} : { release }),
     query(text: string, values?: unknown[]) {
       if (call.error !== undefined) return Promise.reject(call.error);
@@ -93,20 +93,6 @@ function guardConnection<C extends Queryable>(
   });
   waits.set(guarded, wait);
   return guarded;
-}
-
-/** Returns a proxy with replaced methods. Other methods run on the original object, which may have private members. */
-function guard<D extends Database>(db: D, methods: object): D {
-  return standsFor(
-    new Proxy(db, {
-      get(target, key) {
-        if (Object.hasOwn(methods, key)) return Reflect.get(methods, key) as unknown;
-        const value: unknown = Reflect.get(target, key, target);
-        return typeof value === "function" ? (value.bind(target) as unknown) : value;
-      },
-    }),
-    db,
-  );
 }
 
 function isPromise(answer: unknown): answer is Promise<unknown> {

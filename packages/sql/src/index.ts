@@ -40,3 +40,4 @@ export type { Columns, Migration, SchemaOptions, SchemaTimeouts } from "./schema
 export { type TableIndex, type TableNeeds, tableNeeds } from "./table-needs.ts";
 export type { Settings } from "./settings.ts";
 export { type TransactionOptions, withTransaction } from "./transaction.ts";
+export { withMethods } from "./with-methods.ts";
