@@ -35,7 +35,8 @@ type PartsOfAll<P extends AnyPlugin> =
 
 /**
  * A service created by `createService()`, with the members that its plugins add: `metrics`, `db`, `jobs`, `events`,
- * `inbox`, `rollups`, `search`, `cache`, `http`, `gateway`, `auth`, `issuer`, `rateLimit`, `telemetry`, and the members of custom plugins.
+ * `inbox`, `rollups`, `search`, `cache`, `http`, `gateway`, `auth`, `issuer`, `rateLimit`, `telemetry`, and the members of
+ * custom plugins.
  */
 export type Service<P extends OwnPlugins = Record<never, never>> = BareService &
   PartsOfAll<BuiltIn> &

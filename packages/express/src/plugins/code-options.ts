@@ -26,8 +26,8 @@ export function codeObject(plugin: AnyPlugin): Kind<unknown> {
 }
 
 /**
- * Checks the options that code sets for a plugin, for example `createService({ auth: { onRefresh } })`. An option with the plugin's own name
- * is the whole object: `createService({ rollups })`.
+ * Checks the options that code sets for a plugin, for example `createService({ auth: { onRefresh } })`. An option with the
+ * plugin's own name is the whole object: `createService({ rollups })`.
  *
  * @throws ConfigurationError with keys such as `auth.onRefresh`
  */

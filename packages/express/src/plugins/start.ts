@@ -157,8 +157,7 @@ export async function startPlugins(
   }
 
   async function finish(): Promise<void> {
-    const handlers = handlersOf(code.work.jobs, started, enabled, faults);
-    const schedules = schedulesOf(code.work.schedules, started, enabled, faults);
+    const { handlers, schedules } = queueParts(code.work, started, enabled, faults);
     for (const plugin of plugins) {
       const made = started.get(plugin.name);
       const { finish: run } = made ?? {};
@@ -259,57 +258,38 @@ async function within(
   }
 }
 
-/** Returns the job handlers of the application and all plugins. */
-function handlersOf(
-  jobs: JobHandlers,
+/** Returns the job handlers and the schedules of the application and all plugins, and adds faults for names that two have. */
+function queueParts(
+  { jobs, schedules: own }: Pick<JobCode, "jobs" | "schedules">,
   started: ReadonlyMap<string, PluginParts>,
   enabled: readonly string[],
   faults: Fault[],
-): JobHandlers {
-  const all: Record<string, JobHandlers[string]> = { ...jobs };
-  for (const [name, { handlers = {} }] of started) {
-    if (Object.keys(handlers).length > 0 && !enabled.includes("queue")) {
-      faults.push({ key: "plugins.enabled", message: `contains ${name}, which has jobs: add queue` });
+): { readonly handlers: JobHandlers; readonly schedules: JobSchedules } {
+  const handlers: Record<string, JobHandlers[string]> = { ...jobs };
+  const schedules: Record<string, JobSchedules[string]> = { ...own };
+  for (const [plugin, made] of started) {
+    const { handlers: moreHandlers = {}, schedules: moreSchedules = {} } = made;
+    for (const [what, more] of [["jobs", moreHandlers] as const, ["schedules", moreSchedules] as const]) {
+      if (enabled.includes("queue") || Object.keys(more).length === 0) continue;
+      faults.push({ key: "plugins.enabled", message: `contains ${plugin}, which has ${what}: add queue` });
     }
-    for (const [task, handler] of Object.entries(handlers)) {
+    for (const [task, handler] of Object.entries(moreHandlers)) {
       if (Object.hasOwn(jobs, task)) {
-        faults.push({
-          key: `jobs.${task}`,
-          message: `is the task of ${name === "events" ? "a subscriber" : `the plugin ${name}`}; rename the job`,
-        });
-      } else if (Object.hasOwn(all, task)) {
-        faults.push({
-          key: `plugin.${name}`,
-          message: `has a handler for the task ${task}, but another plugin also handles this task`,
-        });
+        const owner = plugin === "events" ? "a subscriber" : `the plugin ${plugin}`;
+        faults.push({ key: `jobs.${task}`, message: `is the task of ${owner}; rename the job` });
+      } else if (Object.hasOwn(handlers, task)) {
+        const message = `has a handler for the task ${task}, but another plugin also handles this task`;
+        faults.push({ key: `plugin.${plugin}`, message });
       }
-      all[task] = handler;
+      handlers[task] = handler;
+    }
+    for (const [name, schedule] of Object.entries(moreSchedules)) {
+      if (Object.hasOwn(schedules, name)) {
+        const message = `is also a schedule of the plugin ${plugin}; rename one of them`;
+        faults.push({ key: `schedules.${name}`, message });
+      }
+      schedules[name] = schedule;
     }
   }
-  return all;
-}
-
-/** Returns the schedules of the application and all plugins. */
-function schedulesOf(
-  own: JobSchedules,
-  started: ReadonlyMap<string, PluginParts>,
-  enabled: readonly string[],
-  faults: Fault[],
-): JobSchedules {
-  const all: Record<string, JobSchedules[string]> = { ...own };
-  for (const [plugin, { schedules = {} }] of started) {
-    if (Object.keys(schedules).length > 0 && !enabled.includes("queue")) {
-      faults.push({ key: "plugins.enabled", message: `contains ${plugin}, which has schedules: add queue` });
-    }
-    for (const [name, schedule] of Object.entries(schedules)) {
-      if (Object.hasOwn(all, name)) {
-        faults.push({
-          key: `schedules.${name}`,
-          message: `is also a schedule of the plugin ${plugin}; rename one of them`,
-        });
-      }
-      all[name] = schedule;
-    }
-  }
-  return all;
+  return { handlers, schedules };
 }

@@ -86,7 +86,7 @@ export function createPreparation(
   };
 }
 
-/** Returns the faults of an existing table, with its configuration key. Rethrows other errors than of tables and settings. */
+/** Returns the faults of an existing table, with its configuration key. Rethrows errors that are not about a table or a setting. */
 function faultsOf(error: unknown, { key }: SchemaPart, namesake: string | undefined): readonly Fault[] {
   if (error instanceof ConfigurationError) return error.faults;
   const { code, faults } = error as { code?: unknown; faults?: readonly string[] };
