@@ -99,8 +99,9 @@ async function prefixOf(kit: Kit, document: JsonObject): Promise<string | undefi
 }
 
 /**
- * Whether a route's security requirements demand a token from every caller: a bearer token, or beside it a token in a cookie. An
- * empty list or an empty requirement allows any caller. The contract does not cover other API keys and Basic authentication.
+ * Whether a route's security requirements demand a token from every caller: a bearer token, perhaps with a cookie as an
+ * alternative. An empty list or an empty requirement allows any caller. The contract does not cover other API keys and Basic
+ * authentication.
  */
 function asksForToken(security: unknown, { components }: JsonObject): boolean {
   const schemes = isObject(components) ? components["securitySchemes"] : undefined;

@@ -7,7 +7,7 @@ export interface Html {
   readonly [HTML]: true;
 }
 
-/** A value in a template. Strings are escaped; `false` and undefined are omitted; the items of a list stand on lines of their own. */
+/** A value in a template. Strings are escaped, `false` and undefined are omitted, and each item of a list is on its own line. */
 export type Part = Html | readonly Html[] | string | number | false | undefined;
 
 /**

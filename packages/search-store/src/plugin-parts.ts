@@ -72,7 +72,7 @@ export async function ragParts(
   }
 
   // Refuse invalid options now: the store itself is created when its database answers.
-  const isValid = await attempt(() => create(db ?? NOT_YET));
+  const checked = await attempt(() => create(db ?? NOT_YET));
   const lazy = createLazyStore({
     create,
     db,
@@ -96,7 +96,7 @@ export async function ragParts(
       onEvent,
     }),
   );
-  if (isValid === undefined || search === undefined) return {};
+  if (checked === undefined || search === undefined) return {};
   const own = maintenanceDb === undefined ? undefined : create(maintenanceDb);
   const maintenance = createMaintenance({
     ...takeOptions(options, "maintainEverySeconds", "recallEverySeconds", "recallAtLeast", "efSearch"),

@@ -34,8 +34,8 @@ export type SearchRoutesOptions = OptionsOf<typeof searchRoutesOptions>;
 export function searchRoutes(options: SearchRoutesOptions): DescribedRoute[] {
   const { search, guard, path } = searchRoutesOptions.resolve(options);
   const shared = { tags: ["search"], before: guard };
-  const away = { 503: "The database, the search or its embedder does not answer" };
-  const refused = { 403: "The request has no tenant", ...away };
+  const unavailable = { 503: "The database, the search or its embedder does not answer" };
+  const refused = { 403: "The request has no tenant", ...unavailable };
 
   const add = route(
     {
@@ -47,7 +47,7 @@ export function searchRoutes(options: SearchRoutesOptions): DescribedRoute[] {
       responses: {
         200: { body: ingested },
         202: {
-          description: "The text has many chunks; a job stores it, also after a DELETE in the meantime",
+          description: "The text has many chunks; a job stores it, even after a DELETE in the meantime",
           body: queued,
         },
         ...refused,

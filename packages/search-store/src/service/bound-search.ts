@@ -70,7 +70,11 @@ export interface BoundRequest extends Omit<SearchRequest, "filter">, BoundCall {
 
 /** The documents of one tenant, which is the tenant of the current request or job. */
 export interface BoundSearch {
-  /** Replaces the chunks of a document; a text is split by `chunks()`. @throws ProblemError 503 without the embedder or the database */
+  /**
+   * Replaces the chunks of a document; a text is split by `chunks()`.
+   *
+   * @throws ProblemError 503 without the embedder or the database
+   */
   ingest(document: string, content: string | readonly NewChunk[], options?: BoundIngest): Promise<Ingested>;
   /**
    * Queues a job that ingests a text. Rejects a text or metadata that the job could not store.
