@@ -15,6 +15,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Account, isInMemory, privateFolder } from "./account.ts";
 import { withClient } from "./environment.ts";
 import { isPortFree, onFreePort } from "./free-port.ts";
+import { copyData, keepTemplate, templatePath } from "./initdb-template.ts";
 import type { PostgresBinaries } from "./postgres-binaries.ts";
 import { endServer, isServer } from "./processes.ts";
 
@@ -69,7 +70,7 @@ function runAs({ account, folder }: Site): object {
   };
 }
 
-/** Creates the data folder with initdb if it does not exist. A failure leaves no partial folder. */
+/** Creates the data folder if it does not exist. A failure leaves no partial folder. */
 export async function initialise(site: Site): Promise<void> {
   const { folder, data, binaries, account, options } = site;
   const marker = join(data, "PG_VERSION");
@@ -91,15 +92,29 @@ export async function initialise(site: Site): Promise<void> {
     rmSync(join(folder, name), { recursive: true, force: true });
   }
   const fresh = join(folder, `init-${process.pid}`);
-  privateFolder(fresh, account);
-  const args = ["-D", fresh, "-U", "postgres", "--locale=C", "-E", "UTF8"];
+  const args = ["-U", "postgres", "--locale=C", "-E", "UTF8"];
   if (options.purpose === "test") args.push("--no-sync");
   if (binaries.major >= 16)
     args.push(...Object.entries(sharedMemoryOf(folder)).map(([name, value]) => `--set=${name}=${value}`));
-  const secret = join(folder, `init-${process.pid}.pw`);
-  if (options.password === undefined) args.push("-A", "trust");
+  privateFolder(fresh, account);
+  const template = templatePath(options, [binaries.bin, ...args]);
+  if (template !== undefined && existsSync(template)) copyData(template, fresh);
   else {
-    writeFileSync(secret, options.password, { mode: 0o600 });
+    initdb(site, fresh, args);
+    if (template !== undefined) keepTemplate(fresh, template);
+  }
+  renameSync(fresh, data);
+}
+
+/** Runs initdb in an empty folder. A failure removes the folder. */
+function initdb(site: Site, fresh: string, options: readonly string[]): void {
+  const { folder, binaries, account } = site;
+  const { password } = site.options;
+  const args = ["-D", fresh, ...options];
+  const secret = join(folder, `init-${process.pid}.pw`);
+  if (password === undefined) args.push("-A", "trust");
+  else {
+    writeFileSync(secret, password, { mode: 0o600 });
     if (account !== undefined) chownSync(secret, account.uid, account.gid);
     args.push("-A", "scram-sha-256", `--pwfile=${secret}`);
   }
@@ -113,7 +128,6 @@ export async function initialise(site: Site): Promise<void> {
     rmSync(fresh, { recursive: true, force: true });
     throw new Error(`initdb failed in ${folder}: ${error?.message ?? stderr.trim()}`);
   }
-  renameSync(fresh, data);
 }
 
 /**

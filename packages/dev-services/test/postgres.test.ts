@@ -36,6 +36,27 @@ describe("startPostgres", function () {
     expect(() => process.kill(server.pid, 0)).to.throw("ESRCH");
   });
 
+  it("runs initdb once in a test run, and again for a server with a password", async function () {
+    if (process.platform === "win32") return this.skip();
+    const { SVC_TEST_RUN: run } = process.env;
+    await using folder = keptFolder();
+    process.env.SVC_TEST_RUN = folder.path;
+    try {
+      const system = "select system_identifier::text as id from pg_control_system()";
+      const ids: unknown[] = [];
+      for (const password of [undefined, undefined, "secret"]) {
+        await using server = await startPostgres({ purpose: "test", password });
+        ids.push((await query(server.url, system))[0]?.["id"]);
+      }
+      expect(ids[1]).to.equal(ids[0]);
+      expect(ids[2]).not.to.equal(ids[0]);
+      expect(readdirSync(folder.path).filter((name) => name.startsWith("initdb-"))).to.have.lengthOf(1);
+    } finally {
+      if (run === undefined) delete process.env.SVC_TEST_RUN;
+      else process.env.SVC_TEST_RUN = run;
+    }
+  });
+
   it("stops the watchdog when the folder of the server cannot be created", async () => {
     const before = new Set(childrenOf(process.pid));
     const { mkdtempSync } = fs;

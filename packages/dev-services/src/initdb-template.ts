@@ -1,0 +1,41 @@
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
+
+/**
+ * Returns the path of the data folder that the test servers of a run copy: a run starts dozens of servers, and initdb takes
+ * half a second of CPU time. Undefined outside `npm test`, for a server with a password, and on systems without `cp`.
+ *
+ * @param made what determines the content of the folder: the programs and the arguments of initdb
+ */
+export function templatePath(
+  { purpose, password }: { readonly purpose: "test" | "demo"; readonly password?: string | undefined },
+  made: readonly string[],
+  env: NodeJS.ProcessEnv = process.env,
+): string | undefined {
+  const run = env.SVC_TEST_RUN ?? "";
+  const isSuitable = purpose === "test" && password === undefined && process.platform !== "win32";
+  if (!isSuitable || run === "" || !existsSync(run)) return undefined;
+  const name = createHash("sha256").update(made.join("\0")).digest("hex").slice(0, 12);
+  return join(run, `initdb-${name}`);
+}
+
+/** Copies the content of a folder, with its owner. */
+export function copyData(from: string, to: string): void {
+  const { status, error, stderr } = spawnSync("cp", ["-a", `${from}/.`, to], { encoding: "utf8" });
+  if (status !== 0)
+    throw new Error(`${from} could not be copied to ${to}: ${error?.message ?? stderr.trim()}`);
+}
+
+/** Keeps a copy of a new data folder. */
+export function keepTemplate(data: string, template: string): void {
+  const partial = `${template}.${process.pid}`;
+  try {
+    copyData(data, partial);
+    renameSync(partial, template);
+  } catch {
+    // Another process was faster, because a folder replaces only an empty one, or the disk is full. Both do no harm.
+    rmSync(partial, { recursive: true, force: true });
+  }
+}
