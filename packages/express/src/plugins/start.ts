@@ -6,8 +6,6 @@ import {
   type BackgroundPart,
   faultsOfParts,
   isStop,
-  type JobHandlers,
-  type JobSchedules,
   mergeParts,
   type PluginContext,
   type PluginParts,
@@ -18,7 +16,9 @@ import type { AnyConfig } from "../configure.ts";
 import { serviceMembers } from "../service.ts";
 import type { JobCode } from "../service-jobs.ts";
 import type { StopHooks } from "../stop-hooks.ts";
+import { inOrder } from "./in-order.ts";
 import { optionNames } from "./option-names.ts";
+import { queueParts } from "./queue-parts.ts";
 
 /** What plugins receive besides their settings. */
 export interface PluginSurroundings {
@@ -197,33 +197,6 @@ function repeated(names: readonly string[], others: readonly string[]): readonly
   return names.filter((name, index) => others.includes(name) || names.indexOf(name) !== index);
 }
 
-/**
- * Returns the plugins in an order in which each follows the plugins that it needs or uses; otherwise keeps their order.
- *
- * @param faults receives a fault for plugins that need each other in a cycle
- */
-function inOrder(plugins: readonly AnyPlugin[], faults: Fault[]): readonly AnyPlugin[] {
-  const byName = new Map(plugins.map((plugin) => [plugin.name, plugin]));
-  const ordered = new Set<AnyPlugin>();
-
-  function place(plugin: AnyPlugin, path: readonly string[]): void {
-    if (ordered.has(plugin)) return;
-    if (path.includes(plugin.name)) {
-      const circle = [...path.slice(path.indexOf(plugin.name)), plugin.name].join(" -> ");
-      faults.push({ key: `plugins.${plugin.name}`, message: `depends on itself: ${circle}` });
-      return;
-    }
-    for (const name of [...plugin.needs, ...plugin.uses]) {
-      const other = byName.get(name);
-      if (other !== undefined) place(other, [...path, plugin.name]);
-    }
-    ordered.add(plugin);
-  }
-
-  for (const plugin of plugins) place(plugin, []);
-  return [...ordered];
-}
-
 type Run = (context: PluginContext<never>) => PluginParts | Promise<PluginParts>;
 
 /**
@@ -256,40 +229,4 @@ async function within(
     const message = `did not start: ${errorText(error)}`;
     throw new ConfigurationError("the service", [{ key, message }], { cause: error });
   }
-}
-
-/** Returns the job handlers and the schedules of the application and all plugins, and adds faults for names that two have. */
-function queueParts(
-  { jobs, schedules: own }: Pick<JobCode, "jobs" | "schedules">,
-  started: ReadonlyMap<string, PluginParts>,
-  enabled: readonly string[],
-  faults: Fault[],
-): { readonly handlers: JobHandlers; readonly schedules: JobSchedules } {
-  const handlers: Record<string, JobHandlers[string]> = { ...jobs };
-  const schedules: Record<string, JobSchedules[string]> = { ...own };
-  for (const [plugin, made] of started) {
-    const { handlers: moreHandlers = {}, schedules: moreSchedules = {} } = made;
-    for (const [what, more] of [["jobs", moreHandlers] as const, ["schedules", moreSchedules] as const]) {
-      if (enabled.includes("queue") || Object.keys(more).length === 0) continue;
-      faults.push({ key: "plugins.enabled", message: `contains ${plugin}, which has ${what}: add queue` });
-    }
-    for (const [task, handler] of Object.entries(moreHandlers)) {
-      if (Object.hasOwn(jobs, task)) {
-        const owner = plugin === "events" ? "a subscriber" : `the plugin ${plugin}`;
-        faults.push({ key: `jobs.${task}`, message: `is the task of ${owner}; rename the job` });
-      } else if (Object.hasOwn(handlers, task)) {
-        const message = `has a handler for the task ${task}, but another plugin also handles this task`;
-        faults.push({ key: `plugin.${plugin}`, message });
-      }
-      handlers[task] = handler;
-    }
-    for (const [name, schedule] of Object.entries(moreSchedules)) {
-      if (Object.hasOwn(schedules, name)) {
-        const message = `is also a schedule of the plugin ${plugin}; rename one of them`;
-        faults.push({ key: `schedules.${name}`, message });
-      }
-      schedules[name] = schedule;
-    }
-  }
-  return { handlers, schedules };
 }
