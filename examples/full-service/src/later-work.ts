@@ -5,7 +5,6 @@ import { importJob, type ImportJobOptions, importTask } from "./imports/job.ts";
 import { pruneJob, pruneTask } from "./imports/prune.ts";
 import { requestReceipt } from "./receipts.ts";
 import { announcer, recorded } from "./recorded.ts";
-import { verifyTask, verifyJob } from "./reports/later.ts";
 
 /** Options of {@link laterWork}. */
 export interface LaterWorkOptions extends Pick<ImportJobOptions, "stepRows"> {
@@ -25,7 +24,6 @@ export function laterWork(
         return importJob({ ...data, announce: announcer(events), stepRows })(payload, job);
       },
       [pruneTask]: (payload, job, service) => pruneJob(dataOf(service))(payload, job),
-      [verifyTask]: (payload, job, service) => verifyJob(dataOf(service))(payload, job),
     },
     subscribers: {
       [recorded]: {
@@ -41,7 +39,6 @@ export function laterWork(
     },
     schedules: {
       "prune-imports": { cron: "30 3 * * *", zone: "Europe/Berlin", task: pruneTask },
-      "verify-totals": { cron: "0 4 * * *", zone: "Europe/Berlin", task: verifyTask },
     },
   };
 }

@@ -1,7 +1,7 @@
 import { defineRollup, type Rollup } from "@svc/rollups";
 import { enableRowSecurity, ensureSchema, type Queryable } from "@svc/sql";
 
-/** The tenants that have expenses, for work that goes through all tenants. */
+/** The tenants that have expenses, for the verification of all totals. */
 const tenants = {
   name: "expenses tenants",
   tables: { expense_tenants: { tenant: "text" } },
@@ -18,7 +18,12 @@ const tenants = {
 export function monthlyTotals(timeZone: string): Rollup {
   return defineRollup({
     name: "monthly_totals",
-    source: { table: "expenses", tenantColumn: "tenant", timeColumn: "paid_at" },
+    source: {
+      table: "expenses",
+      tenantColumn: "tenant",
+      tenantTable: "expense_tenants",
+      timeColumn: "paid_at",
+    },
     groupBy: { category: { column: "category" } },
     measures: {
       expenses: { sql: "count(*)", type: "bigint" },
@@ -71,10 +76,4 @@ where rollup = $1 and lower(zone) = lower($2) and relforcerowsecurity`,
     [table, timeZone],
   );
   return rows.length > 0;
-}
-
-/** Returns the tenants that have expenses. Called outside of a tenant's transaction. */
-export async function expenseTenants(db: Queryable): Promise<readonly string[]> {
-  const { rows } = await db.query<{ tenant: string }>("select tenant from expense_tenants order by tenant");
-  return rows.map(({ tenant }) => tenant);
 }

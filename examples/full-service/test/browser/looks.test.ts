@@ -65,7 +65,7 @@ const accountStops = [
 
 describe("the pages", function () {
   this.timeout(30_000);
-  const site = testSite("looks", { hasSearch: true });
+  const site = testSite("looks", { hasSearch: true, repairs: false });
 
   const views: Readonly<Record<string, View>> = {
     start: {
@@ -253,6 +253,26 @@ describe("the pages", function () {
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
     expect(await found()).to.include({ state: "done", recorded: 1 });
+  });
+
+  it("ROLL-2 include /ready, which reports totals that differ from their expenses", async () => {
+    const { page } = await site.visitor();
+    await page.goto("/reports");
+    await signInWithPassword(page);
+    await using db = createDatabase({ url: site.databaseUrl });
+    await db.withTenant("harbour-cafe", (tx) =>
+      tx.query("update monthly_totals set total = total + 1 where month in ('2026-01-01', '2026-03-01')"),
+    );
+    const payload = { scheduled_for: new Date().toISOString() };
+    await createJobTable({ db }).enqueue({ task: "rollups:verify", payload });
+    await until("the verification has ended", async () => {
+      await page.goto("/ready");
+      return (await page.content()).includes("differ");
+    });
+    expect(await page.locator("pre").textContent()).to.match(
+      /"rollup monthly: 2 bucket\(s\) of 1 tenant\(s\) differ from their rows; last verified \d+ s ago"/,
+    );
+    await takeScreenshot(page, "ready-drift");
   });
 
   it("work with the keyboard alone: sign-in, a wrong password, and sign-out", async () => {

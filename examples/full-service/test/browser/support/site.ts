@@ -39,6 +39,8 @@ export interface SiteOptions {
   readonly hasBroken?: boolean | undefined;
   /** Whether the database is on a server with pgvector, if one is installed. Default false. */
   readonly hasSearch?: boolean | undefined;
+  /** Whether the verification of the totals recomputes those that differ. Default true. */
+  readonly repairs?: boolean | undefined;
 }
 
 /**
@@ -46,7 +48,10 @@ export interface SiteOptions {
  *
  * @param name the name of the database
  */
-export function testSite(name: string, { hasBroken = false, hasSearch = false }: SiteOptions = {}): Site {
+export function testSite(
+  name: string,
+  { hasBroken = false, hasSearch = false, repairs = true }: SiteOptions = {},
+): Site {
   const certificate = certificateFor([host, ...Object.values(otherHosts), "127.0.0.1"]);
   const browser = testBrowser([certificate]);
   const database =
@@ -72,7 +77,8 @@ export function testSite(name: string, { hasBroken = false, hasSearch = false }:
     const file = join(folder, "service.toml");
     const [redirectUri = "", ofBroken = ""] = redirectUris;
     const broken = hasBroken ? brokenProvider(provider, ofBroken) : "";
-    writeFileSync(file, stagingConfiguration(provider, redirectUri) + broken);
+    const toml = stagingConfiguration(provider, redirectUri) + broken;
+    writeFileSync(file, repairs ? toml : toml.replace(/^repair = true$/m, "repair = false"));
     const databaseUrl = await serviceUrl(database.url);
     const service = await startServiceProcess(file, {
       SVC_ENV: "staging",
