@@ -11,6 +11,9 @@ import type { LimitedSettings } from "./services/limited.ts";
 
 const REPLICAS = 2;
 const KEYS = 20;
+/** A short run has few keys, so that each gets many requests although the clients pause. */
+const QUICK_KEYS = 6;
+const QUICK_PAUSE_MS = 20;
 const COMMAND_MS = 100;
 const PATIENT_MS = 10_000;
 const BREAKER_MS = 2000;
@@ -59,15 +62,16 @@ async function countAdmissions(
   report: Report,
 ): Promise<void> {
   const seconds = run.seconds ?? (run.quick ? 4 : 30);
+  const keys = run.quick ? QUICK_KEYS : KEYS;
   const numbers: Numbers = { burst: 50, ratePerMs: 50 / windowSeconds / 1000 };
   const before = await scriptCalls(redis);
   const begunAt = performance.now();
   const opened = new Set<string>();
   const keyAt = (now: number, worker: number): string | undefined => {
     // Workers begin with different keys, so that the keys share the load.
-    for (let turn = 0; turn < KEYS; turn++) {
-      const key = (worker + turn + Math.floor(now)) % KEYS;
-      const { number, phase } = cycleOf(now - begunAt, key, KEYS, windowSeconds * 1000);
+    for (let turn = 0; turn < keys; turn++) {
+      const key = (worker + turn + Math.floor(now)) % keys;
+      const { number, phase } = cycleOf(now - begunAt, key, keys, windowSeconds * 1000);
       if (phase === "flood") return `key-${key}`;
       if (phase !== "open" || opened.has(`${key}/${number}`)) continue;
       opened.add(`${key}/${number}`);
@@ -79,25 +83,26 @@ async function countAdmissions(
     replicas.map(({ port }) => port),
     begunAt + seconds * 1000,
     keyAt,
+    pauseOf(run),
   );
   const charges = (await scriptCalls(redis)) - before;
 
   const byKey = Map.groupBy(asked, ({ key }) => key);
   const excess = Math.max(...[...byKey.values()].map((each) => excessOf(each, numbers)));
   const floods = Map.groupBy(asked, ({ key, sentAt }) => {
-    const { number, phase } = cycleOf(sentAt - begunAt, Number(key.slice(4)), KEYS, windowSeconds * 1000);
+    const { number, phase } = cycleOf(sentAt - begunAt, Number(key.slice(4)), keys, windowSeconds * 1000);
     return phase === "flood" ? `${key}/${number}` : "other";
   });
   floods.delete("other");
   const shortage = Math.max(...[...floods.values()].map((each) => shortageOf(each, numbers)));
   const count = (status: number): number => asked.filter((each) => each.status === status).length;
-  const name = `${KEYS} keys, ${REPLICAS} x ${CONNECTIONS} connections`;
+  const name = `${keys} keys, ${REPLICAS} x ${CONNECTIONS} connections`;
   report.figure(name, "requests", asked.length, "");
   report.figure(name, "admitted", count(200), "");
   report.figure(name, "most above burst + rate x time", excess, "");
   report.figure(name, "most below rate x time in a flood", shortage, "");
   report.figure(name, "script calls of Redis", charges, "");
-  report.rule(byKey.size === KEYS && count(429) > 0, "every key was used, and its limit was reached");
+  report.rule(byKey.size === keys && count(429) > 0, "every key was used, and its limit was reached");
   report.rule(count(200) + count(429) === asked.length, "every response is 200 or 429");
   report.rule(excess <= 1, "no interval admits more than burst + rate x time, + 1");
   if (run.variant !== asBuilt) return;
@@ -116,7 +121,7 @@ async function freeze(
   const begunAt = performance.now();
   const end = begunAt + 1000 + frozenMs + 1000;
   const ports = replicas.map(({ port }) => port);
-  const loaded = load(ports, end, (_now, worker) => `frozen-${worker % KEYS}`);
+  const loaded = load(ports, end, (_now, worker) => `frozen-${worker % KEYS}`, pauseOf(run));
   const probed = probe(ports, end);
   await delay(1000);
   redis.pause();
@@ -151,6 +156,10 @@ async function freeze(
   if (run.quick) return;
   report.rule(slow.length <= waits, `at most ${waits} requests wait for the store`);
   report.rule(longest <= COMMAND_MS + ROOM_MS, `no response takes longer than ${COMMAND_MS} ms more`);
+}
+
+function pauseOf({ quick }: Run): number {
+  return quick ? QUICK_PAUSE_MS : 0;
 }
 
 /**

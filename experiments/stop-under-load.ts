@@ -11,8 +11,8 @@ import type { ReplicaSettings } from "./services/replica.ts";
 import { runGatewayPart } from "./stop-under-load/gateway-part.ts";
 
 const workers = 32;
-/** Milliseconds between two requests of a worker in a short run, except around the signal. */
-const quickPauseMs = 150;
+/** Milliseconds between two requests of a worker in a short run, around the signal and otherwise. */
+const quickPausesMs = { hurrying: 10, calm: 150 } as const;
 const hurriesBeforeMs = 300;
 const hurriesAfterMs = 1000;
 /** Milliseconds before the signal at which the long requests are sent. */
@@ -150,7 +150,7 @@ async function stopOne(
   const load = new AbortController();
   const begunAt = performance.now();
   let requests = 0;
-  let hurries = !quick;
+  let pauseMs: number = quick ? quickPausesMs.calm : 0;
   let signalled = Number.POSITIVE_INFINITY;
   let sentAfter = 0;
   const count = (what: string, outcome: Outcome, good: boolean, failed = failures): void => {
@@ -178,14 +178,14 @@ async function stopOne(
       if (!isStaying && startedAt > signalled) sentAfter += 1;
       const outcome = await send(replica.port, "/work", { agent: agentOf(replica) });
       count("work", outcome, outcome.status === 200, isStaying || startedAt > signalled ? failures : cutOff);
-      if (!hurries) await delay(quickPauseMs);
-      else if (outcome.status === 0) await delay(10);
+      const waitMs = outcome.status === 0 ? Math.max(pauseMs, 10) : pauseMs;
+      if (waitMs > 0) await delay(waitMs);
     }
   };
   const working = Array.from({ length: workers }, worker);
   do await delay(500);
   while (requests < fewestRequests);
-  hurries = true;
+  if (quick) pauseMs = quickPausesMs.hurrying;
   await delay(hurriesBeforeMs - inFlightMs);
 
   const inFlight = [
@@ -203,7 +203,7 @@ async function stopOne(
   await delay(inFlightMs);
   signalled = performance.now();
   stopping.signal("SIGTERM");
-  setTimeout(() => (hurries = !quick), hurriesAfterMs).unref();
+  if (quick) setTimeout(() => (pauseMs = quickPausesMs.calm), hurriesAfterMs).unref();
   const exit = await Promise.race([stopping.exited, delay(30_000, undefined, { ref: false })]);
   balancer.remove(stopping);
   await Promise.all(inFlight);

@@ -5,11 +5,16 @@ import type { Asked, Span } from "./admissions.ts";
 /** Connections to each replica. */
 export const CONNECTIONS = 16;
 
-/** Sends requests over all connections until `untilAt`, each for the key that `keyAt` returns; none while it returns undefined. */
+/**
+ * Sends requests over all connections until `untilAt`, each for the key that `keyAt` returns; none while it returns undefined.
+ *
+ * @param pauseMs milliseconds between two requests of a connection
+ */
 export async function load(
   ports: readonly number[],
   untilAt: number,
   keyAt: (now: number, worker: number) => string | undefined,
+  pauseMs: number,
 ): Promise<Asked[]> {
   const asked: Asked[] = [];
   const agents = ports.map(() => keepAliveAgent(CONNECTIONS));
@@ -24,6 +29,7 @@ export async function load(
         }
         const { status } = await send(port, "/", { agent, headers: { "X-Key": key } });
         asked.push({ replica, key, sentAt, answeredAt: performance.now(), status });
+        if (pauseMs > 0) await delay(pauseMs);
       }
     }),
   );

@@ -1,3 +1,4 @@
+import { freePort } from "@svc/dev-services";
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import { tally } from "../harness/client.ts";
@@ -27,8 +28,9 @@ const goingAway = 1001;
 /** Restarts two replicas behind a gateway in turn, while clients send requests through it. */
 export async function runGatewayPart(run: Run, report: Report): Promise<void> {
   await using stack = new AsyncDisposableStack();
-  const startReplica = async (port = 0): Promise<ServiceProcess> =>
-    stack.use(await startService("replica.ts", { ...settingsOf(run), port }));
+  // Restarted replicas keep their ports, which no connection of another process may have taken.
+  const startReplica = async (port?: number): Promise<ServiceProcess> =>
+    stack.use(await startService("replica.ts", { ...settingsOf(run), port: port ?? (await freePort()) }));
   // All replicas in the order of their start, also those that have ended.
   const replicas = [await startReplica(), await startReplica()];
   const sockets = stack.use(await startSocketServer());

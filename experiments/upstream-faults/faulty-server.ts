@@ -1,5 +1,6 @@
+import { freePort } from "@svc/dev-services";
 import { once } from "node:events";
-import { type AddressInfo, createServer, type Socket } from "node:net";
+import { createServer, type Socket } from "node:net";
 import { gzipSync } from "node:zlib";
 
 /** A request as it arrived. */
@@ -131,9 +132,10 @@ export async function startFaultyServer(fault: Fault, foreign: string): Promise<
       }
     });
   });
-  server.listen(0, "127.0.0.1");
+  // A server that heals listens again, and no connection of another process may have taken its port.
+  const port = await freePort();
+  server.listen(port, "127.0.0.1");
   await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
   const close = async (): Promise<void> => {
     for (const socket of sockets) socket.destroy();
     if (server.listening) await new Promise((resolve) => server.close(resolve));
