@@ -1,18 +1,18 @@
-import { createSearchStore, SearchError, type SearchStore } from "@svc/search-store";
+import { SearchError } from "@svc/search-store";
 import { type Database, isPool, type Queryable, type Row } from "@svc/sql";
 import { asBuilt, type Experiment, type Run } from "./harness/experiment.ts";
+import type { Report } from "./harness/report.ts";
+import { startVectorServer } from "./harness/vector-server.ts";
 import {
   type Asked,
   createDraws,
-  DIMENSIONS,
   documentsOf,
   type Draws,
   drawSearch,
   type Held,
   tenantNames,
-} from "./harness/many-tenants.ts";
-import type { Report } from "./harness/report.ts";
-import { startVectorServer, type VectorServer } from "./harness/vector-server.ts";
+} from "./search-tenants/documents.ts";
+import { type Searcher, searchers } from "./search-tenants/searchers.ts";
 
 const WORKERS = 4;
 
@@ -36,21 +36,31 @@ export const searchTenants: Experiment = {
   description:
     "random documents of many tenants, and searches with hostile filters: no search finds another tenant's documents",
   brokenVariants: ["broken-sql", "broken-no-force", "broken-bypassing-login"],
+  parts: Object.keys(searchers),
   async run(run, report) {
     const seed = run.seed ?? Math.floor(Math.random() * 2 ** 31);
-    const draws = createDraws(seed);
     const bypassesRowSecurity = run.variant === "broken-bypassing-login";
     await using server = await startVectorServer({ bypassesRowSecurity });
-    const held = documentsOf(tenantNames(run.quick ? 6 : 40), run.quick ? 100 : 1000, draws);
     report.note(`${server.name}; --seed ${seed}`);
-    const tables = new Set<string>();
-    for (const stage of stagesOf(run.variant)) {
-      const table = stage.rowSecurity ? "secured_chunks" : "open_chunks";
-      if (!tables.has(table)) await fill(server, { ...stage, brokenSql: false }, held);
-      tables.add(table);
-      if (run.variant === "broken-no-force")
-        await server.query(`alter table ${table} no force row level security`);
-      await search(server, stage, held, { draws, run, report });
+    for (const [part, open] of Object.entries(searchers)) {
+      if (run.only !== undefined && run.only !== part) continue;
+      const draws = createDraws(seed);
+      const held = documentsOf(tenantNames(run.quick ? 6 : 40), run.quick ? 100 : 1000, draws);
+      const filled = new Set<string>();
+      for (const { name, rowSecurity, brokenSql } of stagesOf(run.variant)) {
+        const table = `${part}_${rowSecurity ? "secured" : "open"}`;
+        if (!filled.has(table)) {
+          await using filler = await open(server.db, { table, rowSecurity });
+          await filler.fill(held);
+          filled.add(table);
+        }
+        const seen: Seen | undefined = brokenSql ? { broken: 0 } : undefined;
+        const db = seen === undefined ? server.db : withoutTenant(server.db, seen);
+        await using searcher = await open(db, { table, rowSecurity });
+        if (run.variant === "broken-no-force")
+          await server.query(`alter table ${table} no force row level security`);
+        await search(searcher, held, { name: `${part}, ${name}`, seen, draws, run, report });
+      }
     }
   },
 };
@@ -59,26 +69,6 @@ export const searchTenants: Experiment = {
 function stagesOf(variant: string): readonly Stage[] {
   if (variant === asBuilt) return [plain, secured, securedBroken];
   return variant === "broken-sql" ? [{ ...plain, brokenSql: true }] : [securedBroken];
-}
-
-function storeOf(server: VectorServer, { rowSecurity, brokenSql }: Stage, seen: Seen): SearchStore {
-  return createSearchStore({
-    db: brokenSql ? withoutTenant(server.db, seen) : server.db,
-    dimensions: DIMENSIONS,
-    table: rowSecurity ? "secured_chunks" : "open_chunks",
-    filterKeys: ["owner"],
-    rowSecurity,
-  });
-}
-
-/** Ingests the documents. Every second tenant gets an approximate index, so that searches use both kinds of plan. */
-async function fill(server: VectorServer, stage: Stage, held: readonly Held[]): Promise<void> {
-  const store = storeOf(server, stage, { broken: 0 });
-  await store.ensureSchema();
-  for (const [at, { tenant, chunks }] of held.entries()) {
-    await store.ingestBulk(tenant, chunks);
-    if (at % 2 === 0) await store.ensureTenantIndex(tenant);
-  }
 }
 
 interface Seen {
@@ -111,25 +101,28 @@ interface Found {
   failed: number;
   own: number;
   foreign: number;
+  /** The number of searches for another tenant than that of the context. */
+  others: number;
+  othersRefused: number;
   /** The number of unfiltered vector searches that returned fewer hits than requested. */
   short: number;
   readonly failures: Set<string>;
 }
 
 interface Scene {
+  readonly name: string;
+  /** Set if statements are sent without their tenant condition. */
+  readonly seen: Seen | undefined;
   readonly draws: Draws;
   readonly run: Run;
   readonly report: Report;
 }
 
 async function search(
-  server: VectorServer,
-  stage: Stage,
+  searcher: Searcher,
   held: readonly Held[],
-  { draws, run, report }: Scene,
+  { name, seen, draws, run, report }: Scene,
 ): Promise<void> {
-  const seen: Seen = { broken: 0 };
-  const store = storeOf(server, stage, seen);
   const wanted = run.cases ?? (run.quick ? 300 : 10_000);
   const found: Found = {
     searches: 0,
@@ -138,53 +131,62 @@ async function search(
     failed: 0,
     own: 0,
     foreign: 0,
+    others: 0,
+    othersRefused: 0,
     short: 0,
     failures: new Set(),
   };
   const work = async (): Promise<void> => {
     while (found.searches < wanted) {
       found.searches++;
-      await one(store, drawSearch(held, draws), found);
+      const asked = drawSearch(held, draws);
+      await one(searcher, asked, found);
+      await searchOther(searcher, asked, found);
     }
   };
   await Promise.all(Array.from({ length: WORKERS }, work));
 
-  report.figure(stage.name, "tenants", held.length, "count");
-  report.figure(stage.name, "documents of each", held[0]?.chunks.length ?? 0, "count");
-  report.figure(stage.name, "searches", found.searches, "count");
-  report.figure(stage.name, "lists", found.listed, "count");
-  report.figure(stage.name, "refused", found.refused, "count");
-  report.figure(stage.name, "statements sent without the tenant condition", seen.broken, "count");
-  report.figure(stage.name, "own hits", found.own, "count");
-  report.figure(stage.name, "hits of another tenant", found.foreign, "count");
-  report.rule(found.foreign === 0, `${stage.name}: no hit of another tenant`);
-  report.rule(found.own > found.searches, `${stage.name}: searches find the tenant's own documents`);
-  report.rule(
-    found.short === 0,
-    `${stage.name}: a search by meaning without a filter returns all requested hits`,
-  );
+  report.figure(name, "tenants", held.length, "count");
+  report.figure(name, "documents of each", held[0]?.chunks.length ?? 0, "count");
+  report.figure(name, "searches", found.searches, "count");
+  report.figure(name, "lists", found.listed, "count");
+  report.figure(name, "refused", found.refused, "count");
+  report.figure(name, "statements sent without the tenant condition", seen?.broken ?? 0, "count");
+  report.figure(name, "own hits", found.own, "count");
+  report.figure(name, "hits of another tenant", found.foreign, "count");
+  report.rule(found.foreign === 0, `${name}: no hit of another tenant`);
+  report.rule(found.own > found.searches, `${name}: searches find the tenant's own documents`);
+  report.rule(found.short === 0, `${name}: a search by meaning without a filter returns all requested hits`);
   report.rule(
     found.failed === 0,
-    `${stage.name}: a search fails only because of its filter (${[...found.failures].join(", ")})`,
+    `${name}: a search fails only because of its filter (${[...found.failures].join(", ")})`,
   );
   report.rule(
     found.refused > 0 && found.refused < found.searches / 4,
-    `${stage.name}: some filters are refused, and most are accepted`,
+    `${name}: some filters are refused, and most are accepted`,
   );
-  if (stage.brokenSql) report.rule(seen.broken >= found.searches / 2, "the tenant condition was removed");
+  if (seen !== undefined)
+    report.rule(seen.broken >= found.searches / 2, `${name}: the tenant condition was removed`);
+  if (searcher.searchOther === undefined) return;
+  report.figure(name, "searches for another tenant", found.others, "count");
+  report.figure(name, "searches for another tenant refused", found.othersRefused, "count");
+  report.rule(
+    found.others > 0 && found.othersRefused === found.others,
+    `${name}: a search for another tenant than that of the context is refused (${found.othersRefused} of ${found.others})`,
+  );
 }
 
 async function one(
-  store: SearchStore,
+  searcher: Searcher,
   { tenant, request, kind, filter }: Asked,
   found: Found,
 ): Promise<void> {
   try {
-    const hits = await store.search(tenant, request);
+    const hits = await searcher.search(tenant, request);
     count(found, tenant, hits);
     if (kind === "vector" && filter === "none" && hits.length !== request.limit) found.short++;
     if (filter === "none") return;
-    const { chunks } = await store.list(tenant, { filter: request.filter, limit: 50 });
+    const { chunks } = await searcher.list(tenant, { filter: request.filter, limit: 50 });
     found.listed++;
     count(found, tenant, chunks);
   } catch (error) {
@@ -193,6 +195,22 @@ async function one(
       found.failed++;
       found.failures.add(error instanceof Error ? error.message : "?");
     }
+  }
+}
+
+/** Searches in the context of the tenant for another one. */
+async function searchOther(
+  searcher: Searcher,
+  { tenant, other, request }: Asked,
+  found: Found,
+): Promise<void> {
+  if (searcher.searchOther === undefined || other === tenant) return;
+  found.others++;
+  try {
+    count(found, tenant, await searcher.searchOther(tenant, other, request));
+  } catch (error) {
+    if (error instanceof SearchError && error.code === "ERR_SVC_SEARCH_TENANT") found.othersRefused++;
+    else found.failures.add(error instanceof Error ? error.message : "?");
   }
 }
 

@@ -55,7 +55,11 @@ export async function startService(
   const args = ["--conditions=@svc/source", ...execArgv, path, JSON.stringify(settings)];
   const child = spawn(process.execPath, args, {
     stdio: ["ignore", "pipe", "pipe", "ipc"],
-    env: { PATH: process.env["PATH"], NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] },
+    env: {
+      PATH: process.env["PATH"],
+      NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
+      NODE_OPTIONS: process.env["NODE_OPTIONS"],
+    },
   });
   let exit: Exit | undefined;
   const exited = new Promise<Exit>((resolve) => {

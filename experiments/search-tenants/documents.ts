@@ -80,6 +80,8 @@ function words(draws: Draws, count: number): string {
 /** One search of a tenant, and the kinds of its query and filter. */
 export interface Asked {
   readonly tenant: string;
+  /** The tenant whose vectors, words and name the search uses; may be the same one. */
+  readonly other: string;
   readonly request: SearchRequest;
   readonly kind: "vector" | "words" | "hybrid";
   readonly filter: "none" | "plain" | "hostile";
@@ -104,6 +106,7 @@ export function drawSearch(held: readonly Held[], draws: Draws): Asked {
   const wanted = filter === "plain" ? { kind: draws.below(5) } : draws.of(hostile(own.tenant, other.tenant));
   return {
     tenant: own.tenant,
+    other: other.tenant,
     kind,
     filter,
     request: {
