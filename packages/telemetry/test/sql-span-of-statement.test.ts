@@ -8,7 +8,7 @@ describe("createSpanOfStatement()", () => {
     expect(names).to.deep.equal(["SELECT t", "BEGIN", "SQL"]);
   });
 
-  it("keeps the descriptions of the last 1,000 statements", () => {
+  it("keeps the descriptions of the last 1,000 statements without values", () => {
     const spanOfStatement = createSpanOfStatement(false);
     const texts = Array.from({ length: 1001 }, (_, index) => `select a from t${index}`);
     const described = texts.map((text) => spanOfStatement(text));
@@ -18,15 +18,23 @@ describe("createSpanOfStatement()", () => {
     expect(spanOfStatement("select a from t1")).to.not.equal(described[1]);
   });
 
-  for (const [name, text] of [
-    ["with a value", "select a from t where b = 'c'"],
-    ["with a number", "select a from t where b = 1"],
-    ["of more than 10,000 characters", `select ${"a, ".repeat(5000)} b from t`],
-  ] as const) {
-    it(`does not keep the description of a statement ${name}`, () => {
-      const spanOfStatement = createSpanOfStatement(true);
-      expect(spanOfStatement(text)).to.deep.equal(spanOfStatement(text));
-      expect(spanOfStatement(text)).to.not.equal(spanOfStatement(text));
-    });
-  }
+  it("keeps the descriptions of the last 100 statements with values, which displace no others", () => {
+    const spanOfStatement = createSpanOfStatement(true);
+    const plain = spanOfStatement("select a from t");
+    const texts = Array.from({ length: 101 }, (_, index) => `select a from t where b = ${index} or b = 'c'`);
+    const described = texts.map((text) => spanOfStatement(text));
+    expect(spanOfStatement(texts[100] ?? "")).to.equal(described[100]);
+    expect(spanOfStatement(texts[1] ?? "")).to.equal(described[1]);
+    expect(spanOfStatement(texts[0] ?? "")).to.not.equal(described[0]);
+    expect(described[0]?.attributes["db.statement"]).to.equal("select a from t where b = ? or b = ?");
+    for (let index = 0; index < 2000; index++) spanOfStatement(`select ${index}`);
+    expect(spanOfStatement("select a from t")).to.equal(plain);
+  });
+
+  it("does not keep the description of a statement of more than 10,000 characters", () => {
+    const spanOfStatement = createSpanOfStatement(true);
+    const text = `select ${"a, ".repeat(5000)} b from t`;
+    expect(spanOfStatement(text)).to.deep.equal(spanOfStatement(text));
+    expect(spanOfStatement(text)).to.not.equal(spanOfStatement(text));
+  });
 });

@@ -8,17 +8,21 @@ export interface SpanOfStatement {
   readonly attributes: SpanAttributes;
 }
 
-const MAX_KEPT = 1000;
+/** Number of kept descriptions. A statement with values, such as `limit 1`, may be a new one at every call. */
+const MAX_KEPT = { without: 1000, with: 100 } as const;
 const MAX_READ_CHARACTERS = 10_000;
 
 /**
- * Returns a function that describes SQL statements. It keeps the descriptions of the last 1,000 statements that may be sent
- * again: those of at most 10,000 characters without values.
+ * Returns a function that describes SQL statements. It keeps the descriptions of the last 1,000 statements without values and of
+ * the last 100 with values, if they have at most 10,000 characters.
  */
 export function createSpanOfStatement(recordStatement: boolean): (text: string) => SpanOfStatement {
-  const kept = new Map<string, SpanOfStatement>();
+  const kept = {
+    without: new Map<string, SpanOfStatement>(),
+    with: new Map<string, SpanOfStatement>(),
+  };
   return function spanOfStatement(text) {
-    const before = kept.get(text);
+    const before = kept.without.get(text) ?? kept.with.get(text);
     if (before !== undefined) return before;
     // A long text, such as that of a bulk insert, would block the event loop. A statement behind the cut may use other tables.
     const isLong = text.length > MAX_READ_CHARACTERS;
@@ -31,13 +35,14 @@ export function createSpanOfStatement(recordStatement: boolean): (text: string) 
     if (recordStatement) attributes["db.statement"] = redactStatement(read);
     const name = operation === undefined ? "SQL" : table === undefined ? operation : `${operation} ${table}`;
     const described = { name, attributes };
-    if (!hasLiterals && !isLong) keep(text, described);
+    if (!isLong) keep(hasLiterals ? "with" : "without", text, described);
     return described;
   };
 
-  function keep(text: string, described: SpanOfStatement): void {
-    const oldest = kept.size < MAX_KEPT ? undefined : kept.keys().next().value;
-    if (oldest !== undefined) kept.delete(oldest);
-    kept.set(text, described);
+  function keep(values: keyof typeof MAX_KEPT, text: string, described: SpanOfStatement): void {
+    const all = kept[values];
+    const oldest = all.size < MAX_KEPT[values] ? undefined : all.keys().next().value;
+    if (oldest !== undefined) all.delete(oldest);
+    all.set(text, described);
   }
 }
