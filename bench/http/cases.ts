@@ -32,6 +32,7 @@ export const httpCases: readonly Case[] = [
   at("svc-full-no-etag", "svc-full", "no-etag"),
   at("svc-full-info", "svc-full", "info"),
   at("svc-full-telemetry", "svc-full", "telemetry"),
+  at("svc-full-data", "svc-full", "data"),
   at("svc-described", "svc-full", "described"),
   at("svc-full-hs256-uncached", "svc-full", "uncached"),
   at("svc-full-rs256-unseen", "svc-full", "unseen"),

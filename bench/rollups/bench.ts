@@ -2,11 +2,12 @@ import { startPostgres } from "@svc/dev-services";
 import pg from "pg";
 import type { Bench, BenchOptions } from "../harness/bench.ts";
 import { conclude, type Verdict } from "../harness/verdicts.ts";
-import { columns } from "../queue/verdicts.ts";
 import { addCrowd, fillLedger, type Ledger } from "./data.ts";
-import { quantilesOf, verdictOf } from "./figures.ts";
+import { verdictOf } from "./figures.ts";
 import { type PanelCost, panelCosts, provePanels, timePanels, TURNS } from "./measure.ts";
+import { runPlugin } from "./plugin.ts";
 import { proveRefresh, type RefreshCost, refreshCost, timeRefreshes } from "./refreshes.ts";
+import { ratio, ratioOf, tell } from "./report.ts";
 
 const settings = {
   fsync: "on",
@@ -23,14 +24,17 @@ const settings = {
 };
 /** The expenses of a typical tenant in twelve months. */
 const ROWS = 2012;
-const CASES = ["panel", "refresh"];
+const CASES = ["panel", "plugin", "refresh"];
 /** Minimum factor by which six statements over the totals must be faster than six over the expenses. */
 const LEAST = { big: 300, typical: 2.5 } as const;
 /** Maximum ratio of the time of a refresh with two or four million rows in the table to that with one million. */
 const FLAT = 1.5;
 const CONTROL: readonly [low: number, high: number] = [0.85, 1.18];
 
-/** Measures a panel of six totals, computed from the expenses and from their monthly totals, and the refresh of a bucket. */
+/**
+ * Measures a panel of six totals, computed from the expenses and from their monthly totals; the same through a service; and the
+ * refresh of a bucket.
+ */
 export const rollups: Bench = {
   async run(options) {
     const { only, note } = options;
@@ -53,6 +57,9 @@ export const rollups: Bench = {
       );
       const verdicts: Verdict[] = [];
       if (only?.includes("panel") ?? true) verdicts.push(...(await runPanel(on, ledger, options)));
+      // Before the refreshes, which leave dead rows.
+      if (only?.includes("plugin") ?? true)
+        verdicts.push(...(await runPlugin(server.url, on, ledger, options)));
       if (only?.includes("refresh") ?? true)
         verdicts.push(...(await runRefresh(pool, on, ledger, share, options)));
       return conclude(verdicts, options);
@@ -159,41 +166,4 @@ async function runRefresh(
     verdictOf("refresh/2m to refresh/1m", two / one, { most: FLAT }),
     verdictOf("refresh/4m to refresh/1m", four / one, { most: FLAT }),
   ];
-}
-
-/** The measured times, by metric. */
-interface Timed {
-  readonly metric: string;
-  readonly times: readonly number[];
-}
-
-function ratio(costs: readonly Timed[], metric: string, base: string): number {
-  const find = (name: string): Timed | undefined => costs.find((cost) => cost.metric === name);
-  return ratioOf(find(metric), find(base));
-}
-
-function ratioOf(cost: Timed | undefined, base: Timed | undefined): number {
-  return quantilesOf(cost?.times ?? []).p50 / quantilesOf(base?.times ?? []).p50;
-}
-
-function tell(costs: readonly Timed[], { json, print }: BenchOptions): void {
-  const table: string[][] = [["", "calls", "p50 ms", "p95 ms"]];
-  for (const { metric, times } of costs) {
-    const { p50, p95 } = quantilesOf(times);
-    if (json) {
-      for (const [name, value] of [
-        [metric, p50],
-        [`${metric}/p95`, p95],
-      ] as const)
-        print(
-          JSON.stringify({ bench: "rollups", case: "svc", metric: name, value: rounded(value), unit: "ms" }),
-        );
-    }
-    table.push([metric, String(times.length), p50.toFixed(2), p95.toFixed(2)]);
-  }
-  if (!json) for (const line of columns(table)) print(line);
-}
-
-function rounded(value: number): number {
-  return Math.round(value * 1000) / 1000;
 }

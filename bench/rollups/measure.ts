@@ -15,7 +15,8 @@ export interface PanelCost {
   readonly times: number[];
 }
 
-const TENANTS = { big: BIG, typical: TYPICAL } as const;
+/** The tenants whose panels are measured, by size. */
+export const TENANTS = { big: BIG, typical: TYPICAL } as const;
 const WAYS: Readonly<Record<string, WayOfPanel>> = {
   live: { way: liveSix, reads: "expenses" },
   rolled: { way: rolledSix, reads: "totals" },
@@ -73,7 +74,8 @@ export async function provePanels(on: Queryable, ledger: Ledger): Promise<void> 
   }
 }
 
-function expectWhole(panel: Panel): void {
+/** @throws Error for a panel without its months or categories */
+export function expectWhole(panel: Panel): void {
   if (panel.lastTwelveMonths.length === 12 && panel.monthByCategory.length > 0) return;
   throw new Error(`the panel is incomplete: ${JSON.stringify(panel)}`);
 }

@@ -1,3 +1,4 @@
+import type { RollupQuery, Total } from "@svc/rollups";
 import type { Queryable } from "@svc/sql";
 import { type Ledger, ZONE } from "./data.ts";
 
@@ -84,9 +85,13 @@ export const liveOne: Way = async (on, { table }, tenant) => {
 };
 
 /** Runs six queries over the totals. */
-export const rolledSix: Way = async (on, { rollup }, tenant) => {
+export const rolledSix: Way = (on, { rollup }, tenant) =>
+  sixTotals((query) => rollup.query(on, tenant, query));
+
+/** Computes the panel from six queries over the totals of one tenant. */
+export async function sixTotals(run: (query: RollupQuery) => Promise<readonly Total[]>): Promise<Panel> {
   const ask = async (part: keyof typeof RANGES, by: readonly ("month" | "category")[]): Promise<Cell[]> => {
-    const rows = await rollup.query(on, tenant, { from: RANGES[part], to: RANGES.until, by });
+    const rows = await run({ from: RANGES[part], to: RANGES.until, by });
     return rows.map(cellOf);
   };
   return {
@@ -97,7 +102,7 @@ export const rolledSix: Way = async (on, { rollup }, tenant) => {
     averageTicket: average(await ask("twelve", [])),
     topOfQuarter: top(await ask("quarter", ["category"])),
   };
-};
+}
 
 /** Runs one query over the totals, and adds up the six totals from it. */
 export const rolledOne: Way = async (on, { rollup }, tenant) => {

@@ -3,31 +3,42 @@ import { conclude, type Verdict } from "../harness/verdicts.ts";
 import { columns } from "../queue/verdicts.ts";
 import { openInProcess } from "./embedded.ts";
 import type { Place } from "./place.ts";
+import { runPlugin } from "./plugin.ts";
 import { type Row, runScenario } from "./scenario.ts";
 import { embeddedScenario, serverScenarios } from "./scenarios.ts";
 import { NoVectorServerError, openServer, VARIABLE } from "./server.ts";
 import { comparisons, filterVerdicts, planVerdicts, recallVerdict } from "./verdicts.ts";
 
 const EMBEDDED = "embedded";
+const PLUGIN = "plugin";
 
-/** Compares time and recall of a shared approximate index, of indexes and partitions by tenant, and of `svc`. */
+/**
+ * Compares time and recall of a shared approximate index, of indexes and partitions by tenant, and of `svc`; and a search
+ * through a service with one by hand.
+ */
 export const search: Bench = {
   async run(options) {
     const scenarios = serverScenarios(options.quick, options.rounds);
-    const names = [...scenarios.map(({ name }) => name), EMBEDDED];
+    const names = [...scenarios.map(({ name }) => name), PLUGIN, EMBEDDED];
     const unknown = options.only?.find((each) => !names.includes(each));
     if (unknown !== undefined) throw new Error(`there is no case ${unknown}; there are ${names.join(", ")}`);
     const chosen = scenarios.filter(({ name }) => options.only?.includes(name) ?? true);
+    const isPlugin = options.only?.includes(PLUGIN) ?? true;
     const verdicts: Verdict[] = [];
-    if (chosen.length > 0) {
+    if (chosen.length > 0 || isPlugin) {
       const onServer = await overServer(options, async (place) => {
         for (const line of place.about) options.note(line);
+        if (isPlugin && place.url !== undefined) verdicts.push(...(await runPlugin(place.url, options)));
         for (const scenario of chosen) {
           const rows = await runScenario(place, scenario, options.note);
           verdicts.push(...report(scenario.name, rows, options));
         }
       });
       if (onServer) return conclude(verdicts, options);
+      if (isPlugin) verdicts.push(...withoutServer(options));
+      // The embedded server replaces a real one for the scenarios only.
+      if (options.only !== undefined && chosen.length === 0 && !options.only.includes(EMBEDDED))
+        return conclude(verdicts, options);
     }
     await using place = await openInProcess();
     for (const line of place.about) options.note(line);
@@ -58,6 +69,14 @@ async function overServer({ note }: BenchOptions, work: (place: Place) => Promis
   } finally {
     await place[Symbol.asyncDispose]();
   }
+}
+
+/** Notes that the plugin is not measured; returns a void verdict if it was asked for by name. */
+function withoutServer({ only, note }: BenchOptions): readonly Verdict[] {
+  const text = `${PLUGIN}: needs a server with pgvector`;
+  if (only !== undefined) return [{ mark: "VOID", text }];
+  note(`${text}; skipped`);
+  return [];
 }
 
 /** Prints the results and returns their verdicts. */

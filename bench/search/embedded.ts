@@ -7,6 +7,7 @@ export async function openInProcess(): Promise<Place> {
   await db.query("create extension if not exists vector");
   return {
     kind: "embedded",
+    url: undefined,
     about: [`PGlite, in this process: ${await versionOf(db)}`],
     connect: () =>
       Promise.resolve({ query: (text, values) => db.query(text, values), database: db, pool: undefined }),

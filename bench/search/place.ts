@@ -4,6 +4,8 @@ import type pg from "pg";
 /** An empty database with pgvector. */
 export interface Place extends AsyncDisposable {
   readonly kind: "server" | "embedded";
+  /** The URL of the database; undefined for an embedded one. */
+  readonly url: string | undefined;
   /** Lines to print: name, versions and settings. */
   readonly about: readonly string[];
   /** Opens a connection, or returns the only one of an embedded database. It is closed with the database. */

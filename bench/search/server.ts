@@ -61,6 +61,7 @@ async function openDatabase(adminUrl: string, what: string, stop: () => Promise<
   const pools: pg.Pool[] = [];
   return {
     kind: "server",
+    url: url.href,
     about: [`${what}: ${about[0]}`, about[1]],
     connect() {
       const pool = new pg.Pool({ connectionString: url.href, max: 3, idleTimeoutMillis: 0 });

@@ -1,6 +1,24 @@
+import { needsSharedPostgres, openTestDatabase } from "@svc/dev-services";
 import { expect } from "chai";
+import pg from "pg";
+import type { BenchOptions } from "../harness/bench.ts";
+import { measureBeside, type Side, timeInTurn, verdictsBeside } from "../harness/beside.ts";
+import { rollups } from "../rollups/bench.ts";
+import { fillLedger } from "../rollups/data.ts";
 import { quantilesOf, verdictOf } from "../rollups/figures.ts";
 import { expectIndexRanges, readingsOf, record } from "../rollups/plans.ts";
+import { runPlugin } from "../rollups/plugin.ts";
+
+const options: BenchOptions = {
+  json: true,
+  quick: true,
+  socket: false,
+  record: false,
+  only: undefined,
+  rounds: 1,
+  print: () => undefined,
+  note: () => undefined,
+};
 
 describe("the rollups benchmark", () => {
   it("returns the median and the 95th percentile of times", () => {
@@ -21,6 +39,15 @@ describe("the rollups benchmark", () => {
     });
     expect(verdictOf("a", Number.NaN, { least: 1, most: 2 }).mark).to.equal("FAIL");
     expect(verdictOf("a", 7, {})).to.deep.equal({ mark: "", text: "a: 7.00 x" });
+  });
+
+  it("lists the cases for an unknown case", async () => {
+    const run = rollups.run({ ...options, only: ["nothing"] });
+    const reason = await run.then(
+      () => "none",
+      (error: Error) => error.message,
+    );
+    expect(reason).to.equal("there is no case nothing; there are panel, plugin, refresh");
   });
 
   it("reports the scan of each table in a plan, and accepts only index range scans", async () => {
@@ -50,5 +77,104 @@ describe("the rollups benchmark", () => {
     expect(() => expectIndexRanges("a", readings, "totals", columns)).to.throw("not at all");
     const scans = await readingsOf(on, bad, ["expenses"]);
     expect(() => expectIndexRanges("a", scans, "expenses", columns)).to.throw("is read: Seq Scan");
+  });
+});
+
+describe("the comparison with a call by hand", () => {
+  const timesOf = (medians: Readonly<Record<string, number>>) =>
+    new Map(Object.entries(medians).map(([name, ms]) => [name, [0, ms, 9]]));
+
+  it("accepts a ratio equal to its bound, and fails for a larger ratio and for a side without times", () => {
+    const verdicts = (service: number) =>
+      verdictsBeside("plugin", timesOf({ "by-hand": 1, control: 1.01, service }), { service: 1.05 });
+    expect(verdicts(1.05)).to.deep.equal([
+      { mark: "ok", text: "plugin/control: 1.010 x by-hand, range 0.97 to 1.03" },
+      { mark: "ok", text: "plugin/service: 1.050 x by-hand, bound at most 1.05" },
+    ]);
+    expect(verdicts(1.06).map(({ mark }) => mark)).to.deep.equal(["ok", "FAIL"]);
+    const without = verdictsBeside("plugin", timesOf({ "by-hand": 1, control: 1 }), { service: 1.05 });
+    expect(without.map(({ mark }) => mark)).to.deep.equal(["ok", "FAIL"]);
+  });
+
+  it("is void when the control is out of range or has no times, even within the bound", () => {
+    const marks = (medians: Readonly<Record<string, number>>) =>
+      verdictsBeside("plugin", timesOf({ "by-hand": 1, service: 1, ...medians }), { service: 1.05 }).map(
+        ({ mark }) => mark,
+      );
+    for (const control of [0.96, 1.04]) expect(marks({ control })).to.deep.equal(["VOID", "VOID"]);
+    expect(marks({})).to.deep.equal(["VOID", "VOID"]);
+  });
+
+  const opening =
+    <T>(all: readonly Side<T>[], onClose: () => void = () => undefined) =>
+    async () => ({ all, [Symbol.asyncDispose]: async () => onClose() });
+
+  it("opens the sides in every round, and gives each place to each side equally often", async () => {
+    const calls: string[] = [];
+    const sides = ["a", "b", "c"].map((name): Side<number> => ({
+      name,
+      time: async (task) => calls.push(`${name}${task}`),
+    }));
+    const open = opening(sides, () => void calls.push("closed"));
+    const times = await timeInTurn(open, [1, 2], 2);
+    expect(calls).to.have.length(2 * (7 * 6 + 1));
+    expect([calls[42], calls.at(-1)]).to.deep.equal(["closed", "closed"]);
+    // The first pass has no times.
+    const passes = Array.from({ length: 7 }, (_, pass) => calls.slice(6 * pass, 6 * (pass + 1)));
+    expect(passes[0]?.join()).to.equal("a1,b1,c1,a2,b2,c2");
+    for (const place of [0, 1, 2]) {
+      const there = passes.slice(1).map((pass) => String(pass[place]));
+      expect(there.toSorted().join()).to.equal("a1,a1,b1,b1,c1,c1");
+    }
+    expect([...times.values()].map((each) => each.length)).to.deep.equal([24, 24, 24]);
+    expect(times.get("a")?.[0]).to.equal(7);
+  });
+
+  it("measures again with twice the rounds when the control is out of range, except in a quick run", async () => {
+    const sides = Object.entries({ "by-hand": 1, control: 2 }).map(([name, ms]): Side<string> => ({
+      name,
+      time: async () => ms,
+    }));
+    for (const { quick, rounds } of [
+      { quick: false, rounds: 6 },
+      { quick: true, rounds: 3 },
+    ]) {
+      const noted: string[] = [];
+      const note = (line: string): void => void noted.push(line);
+      const times = await measureBeside(opening(sides), ["task"], 3, { quick, note });
+      expect(times.get("control")).to.have.length(4 * rounds);
+      expect(noted).to.deep.equal(
+        quick ? [] : ["the control is at 2.000: measuring again, with twice the rounds"],
+      );
+    }
+  });
+});
+
+describe("the case `plugin` of the rollups benchmark", () => {
+  needsSharedPostgres();
+
+  it("computes the same panel by hand and through a service, for both tenants", async () => {
+    await using database = await openTestDatabase({ name: "bench-rollups" });
+    const pool = new pg.Pool({ connectionString: database.url });
+    try {
+      const ledger = await fillLedger(pool, "expenses", { first: 0, tenants: 8, rowsEach: 200 }, 400);
+      const printed: string[] = [];
+      const print = (line: string): void => void printed.push(line);
+      const verdicts = await runPlugin(database.url, pool, ledger, { ...options, print });
+      const names = ["big", "typical"].flatMap((size) => [
+        `plugin/${size}/control`,
+        `plugin/${size}/service`,
+      ]);
+      expect(verdicts.map(({ text }) => text.split(":")[0])).to.deep.equal(names);
+      const metrics = printed.map((line) => (JSON.parse(line) as { metric: string }).metric);
+      expect(metrics).to.include.members([...names, "plugin/big/by-hand", "plugin/typical/service/p95"]);
+      await pool.query("update expenses_monthly set total = total + 1");
+      const wrong = await runPlugin(database.url, pool, ledger, options).catch(
+        (error: Error) => error.message,
+      );
+      expect(wrong).to.match(/^the panel of big by by-hand should be .* and is /);
+    } finally {
+      await pool.end();
+    }
   });
 });

@@ -5,24 +5,27 @@ import { search } from "../search/bench.ts";
 import { createCorpus, DIMENSIONS, keyOf, type Meta } from "../search/generator.ts";
 import { isApproximate, percentile, reads } from "../search/measure.ts";
 import { openInProcess } from "../search/embedded.ts";
+import type { Place } from "../search/place.ts";
+import { runPlugin } from "../search/plugin.ts";
 import { type Row, runScenario } from "../search/scenario.ts";
 import { embeddedScenario } from "../search/scenarios.ts";
+import { NoVectorServerError, openServer } from "../search/server.ts";
 import { exactAnswers, recallOf } from "../search/truth.ts";
 import { comparisons, filterVerdicts, planVerdicts, recallVerdict } from "../search/verdicts.ts";
 
+const options: BenchOptions = {
+  json: true,
+  quick: true,
+  socket: false,
+  record: false,
+  only: ["nothing"],
+  rounds: 1,
+  print: () => undefined,
+  note: () => undefined,
+};
+
 describe("the search and ingest benchmarks", function () {
   this.timeout(60_000);
-
-  const options: BenchOptions = {
-    json: true,
-    quick: true,
-    socket: false,
-    record: false,
-    only: ["nothing"],
-    rounds: 2,
-    print: () => undefined,
-    note: () => undefined,
-  };
 
   it("generate the same unit vectors each time, even for a part of the corpus", () => {
     const corpus = createCorpus({ tenants: 3, perTenant: 50 });
@@ -155,10 +158,34 @@ describe("the search and ingest benchmarks", function () {
         (error: Error) => error.message,
       );
     expect(await reason(search)).to.equal(
-      "there is no case nothing; there are tenants-1000, tenants-4, embedded",
+      "there is no case nothing; there are tenants-1000, tenants-4, plugin, embedded",
     );
     expect(await reason(ingest)).to.equal(
       "there is no case nothing; there are copy, multi-row, row-by-row, index-after, index-before, embedded",
     );
+  });
+});
+
+describe("the case `plugin` of the search benchmark", () => {
+  let place: Place | undefined;
+
+  before("start a server with pgvector", async function () {
+    place = await openServer(undefined).catch((error: unknown) => {
+      if (!(error instanceof NoVectorServerError)) throw error;
+      return this.skip();
+    });
+  });
+  after("stop the server", async () => {
+    await place?.[Symbol.asyncDispose]();
+  });
+
+  it("finds the same hits by hand and through services with and without spans", async () => {
+    const printed: string[] = [];
+    const print = (line: string): void => void printed.push(line);
+    const verdicts = await runPlugin(place?.url ?? "", { ...options, json: false, print });
+    const names = verdicts.map(({ text }) => text.split(":")[0]);
+    expect(names).to.deep.equal(["plugin/control", "plugin/service", "plugin/traced"]);
+    const sides = printed.map((line) => line.split(" ")[0]);
+    expect(sides).to.deep.equal(["plugin", "by-hand", "service", "traced", "control"]);
   });
 });

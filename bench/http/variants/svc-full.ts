@@ -1,6 +1,7 @@
-import { createService } from "@svc/express";
+import { createService, type ServiceOptions } from "@svc/express";
 import { principalOf, requireScopes, type RevocationCheck } from "@svc/jwt-auth";
 import { requireTenant, tenantOf } from "@svc/tenancy";
+import { expectEqual } from "../../harness/expect-equal.ts";
 import type { Subject } from "../../harness/subject.ts";
 import { baseDomain, createRevokedIds, mintTokens, scope, trafficWith } from "../access.ts";
 import { httpSubject } from "../http-subject.ts";
@@ -19,6 +20,8 @@ interface Setting {
   readonly traced: boolean;
   /** Whether the route is described, so that its parameter is validated. */
   readonly described: boolean;
+  /** Whether the plugins `database`, `rollups` and `rag` are on. No request uses them. */
+  readonly data: boolean;
 }
 
 const usual: Setting = {
@@ -28,6 +31,7 @@ const usual: Setting = {
   level: "warn",
   traced: false,
   described: false,
+  data: false,
 };
 const settings: Readonly<Record<string, Setting>> = {
   cached: usual,
@@ -35,14 +39,28 @@ const settings: Readonly<Record<string, Setting>> = {
   info: { ...usual, level: "info" },
   telemetry: { ...usual, traced: true },
   described: { ...usual, described: true },
+  data: { ...usual, data: true },
   uncached: { ...usual, cacheTokens: 0 },
   // The cache holds fewer tokens than the requests use: each token is evicted before it is sent again.
   unseen: { ...usual, algorithm: "RS256", cacheTokens: 32 },
 };
 
+// The service is not started, so nothing connects to this database.
+const databaseUrl = "postgres://bench@127.0.0.1:1/bench";
+const dimensions = 384;
+const dataCode: Pick<ServiceOptions, "rollups" | "rag"> = {
+  rollups: {
+    monthly: {
+      source: { table: "expenses", tenantColumn: "tenant_id", timeColumn: "paid_at" },
+      measures: { total: { sql: "sum(amount)", type: "numeric(14, 2)" } },
+    },
+  },
+  rag: { embed: (texts) => texts.map(() => Array.from({ length: dimensions }, () => 1)) },
+};
+
 /**
  * Starts a whole service with authentication and tenants. Setting: `cached`, `no-etag`, `info`, `telemetry`,
- * `described`, `uncached` or `unseen`.
+ * `described`, `data`, `uncached` or `unseen`.
  */
 export async function start(name: string): Promise<Subject> {
   const setting = settings[name] ?? usual;
@@ -57,6 +75,7 @@ export async function start(name: string): Promise<Subject> {
     config: { toml: configOf(issuer, setting) },
     env: { SVC_ENV: "prod" },
     auth: { revocation },
+    ...(setting.data ? dataCode : {}),
     routes(app) {
       const add = setting.described ? addDescribedRoute : addGuardedRoute;
       add(app, [requireScopes(scope), requireTenant()], seen, { tenant: tenantOf, caller: principalOf });
@@ -67,6 +86,8 @@ export async function start(name: string): Promise<Subject> {
   if (service.metrics === undefined) throw new Error("the service has no metrics");
   const telemetry = setting.traced ? service.telemetry : undefined;
   if (setting.traced && telemetry === undefined) throw new Error("the service has no telemetry");
+  const hasData = service.rollups?.["monthly"] !== undefined && service.search !== undefined;
+  expectEqual("whether the service has rollups and a search", hasData, setting.data);
   const claims = {
     requestId: true,
     registry: service.metrics.registry,
@@ -84,7 +105,7 @@ export async function start(name: string): Promise<Subject> {
 
 function configOf(
   { algorithm, secret, publicKey }: Issuer,
-  { cacheTokens, etag, level, traced, described }: Setting,
+  { cacheTokens, etag, level, traced, described, data }: Setting,
 ): string {
   const key =
     publicKey === undefined ? { mode: "secret", secret } : { mode: "public_key", public_key: publicKey };
@@ -95,13 +116,20 @@ function configOf(
     audience,
     cache_tokens: cacheTokens,
   };
-  const more = [traced && "telemetry", described && "openapi"].filter((name) => name !== false);
+  const more = [
+    ...(traced ? ["telemetry"] : []),
+    ...(described ? ["openapi"] : []),
+    ...(data ? ["database", "rollups", "rag"] : []),
+  ];
   return [
     section("service", { name: "bench", version: "1.0.0", etag }),
     section("plugins", {
       enabled: ["observability", "metrics", "auth", "tenancy", ...more],
     }),
     ...(traced ? [section("plugin.telemetry", { exporter: "memory" })] : []),
+    ...(data
+      ? [section("plugin.database", { url: databaseUrl }), section("plugin.rag", { dimensions })]
+      : []),
     section("plugin.auth", auth),
     section("plugin.tenancy", { base_domain: baseDomain }),
     section("logging", { level: level.toUpperCase() }),
