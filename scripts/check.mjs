@@ -10,6 +10,7 @@ const checks = [
   ["versions", "node", ["scripts/supported-versions.mjs", "--check"]],
   ["option tables", "node", ["--conditions=@svc/source", "scripts/option-tables.mjs", "--check"]],
   ["schema", "node", ["--conditions=@svc/source", "scripts/service-schema.mjs", "--check"]],
+  ["manifests", "node", ["scripts/manifests.mjs", "--check"]],
   ["packages", "node", ["scripts/check-packages.mjs"]],
 ];
 
