@@ -15,6 +15,7 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join, normalize, resolve } from "node:path";
 import { faultsOfResolutions } from "./check-resolutions.mjs";
+import { faultsOfRunners } from "./check-runners.mjs";
 import { publishedManifests } from "./workspace.mjs";
 
 const root = resolve(import.meta.dirname, "..");
@@ -39,6 +40,7 @@ try {
   publint(tarballs);
   types(tarballs);
   faults.push(...(await faultsOfResolutions({ work, tarballs, packages, command })));
+  faults.push(...faultsOfRunners({ work, tarballs, command }));
   for (const moduleSystem of ["esm", "cjs"])
     for (const major of [4, 5]) together(tarballs, moduleSystem, major);
   for (const name of packages.keys()) {
@@ -208,9 +210,10 @@ function link(folder, names) {
   }
 }
 
-function command(what, program, args, cwd) {
+function command(what, program, args, cwd, env = {}) {
   const result = spawnSync(program, args, {
     cwd,
+    env: { ...process.env, ...env },
     encoding: "utf8",
     maxBuffer: 64 * 1024 * 1024,
     shell: process.platform === "win32",
