@@ -1,5 +1,5 @@
 import { type Database, isConnectionError, type Queryable, safeErrorText } from "@svc/sql";
-import { checkMembers, type LocalDates, monthsOf } from "./arguments.ts";
+import { checkMembers, eachMonth, type LocalDates, monthsOf } from "./arguments.ts";
 import { asTenant, command, maintenance, onConnection } from "./connection.ts";
 import type { Definition } from "./definition.ts";
 import { explained, refused, RollupError } from "./errors.ts";
@@ -65,8 +65,8 @@ interface Position {
 }
 
 /**
- * Compares the totals and rows of the next tenants. Each tenant is compared in one statement of a transaction of its own, so
- * that no transaction lasts long.
+ * Compares the totals and rows of the next tenants. At most twelve months of a tenant are compared in one statement, each in a
+ * transaction of its own, so that no statement or transaction lasts long.
  */
 export async function verifyTurn(
   db: Database,
@@ -78,7 +78,7 @@ export async function verifyTurn(
   const { after, tenants: limit = 100, jobs: queue, repair = false, signal } = given;
   if (!Number.isInteger(limit) || limit < 1 || limit > 10_000)
     throw refused("tenants must be a whole number from 1 to 10,000");
-  const months = monthsOf(given, { bounded: true });
+  const years = yearsOf(eachMonth(monthsOf(given, { bounded: true })));
   const deadline = maintenance(definition, "verifyNext()");
   const found = await explained(definition, () =>
     onConnection(db, deadline, (connection) => tenantsFrom(connection, definition, positionOf(after), limit)),
@@ -101,10 +101,14 @@ export async function verifyTurn(
 
   /** Adds what differs to `differences`, even if a later bucket cannot be compared. */
   async function compare(tenant: string | null, differences: DriftedBucket[]): Promise<void> {
-    const drift = await asTenant(db, deadline, definition, tenant, (tx) =>
-      compareRange(tx, definition, tenant, months),
-    );
-    const differing = [...new Set(drift.map(({ month }) => month))];
+    const found = new Set<string>();
+    for (const months of years) {
+      const drift = await asTenant(db, deadline, definition, tenant, (tx) =>
+        compareRange(tx, definition, tenant, months),
+      );
+      for (const { month } of drift) found.add(month);
+    }
+    const differing = [...found];
     if (queue === undefined && !repair) {
       differences.push(...differing.map((month) => ({ tenant, month, repaired: false })));
       return;
@@ -141,6 +145,16 @@ export async function verifyTurn(
     return { tenants: index + 1 - failed.length, drift, failed, next: cursorOf(position) };
   }
   return { tenants: found.tenants.length - failed.length, drift, failed, next: found.next };
+}
+
+/** Returns the first and the last month of each twelve months. */
+function yearsOf(months: readonly string[]): readonly [string, string][] {
+  const years: [string, string][] = [];
+  for (let at = 0; at < months.length; at += 12) {
+    const [first = "", last = first] = [months[at], months[Math.min(at + 12, months.length) - 1]];
+    years.push([first, last]);
+  }
+  return years;
 }
 
 /** Returns whether other tenants can perhaps be compared: a measure fails for the rows of this one, or its bucket is locked. */

@@ -30,6 +30,26 @@ async function allTurns(
   return { turns, drift: texts.toSorted() };
 }
 
+/** Returns the pool, with the statements that begin a transaction recorded in `begun`. */
+function recordingBegins(
+  pool: Expenses["pool"],
+): Pick<Expenses, "pool"> & { readonly begun: readonly string[] } {
+  const begun: string[] = [];
+  const recording = {
+    async connect() {
+      const client = await pool.connect();
+      return {
+        query: (text: string, values?: unknown[]) => {
+          if (/^begin/i.test(text)) begun.push(text);
+          return client.query(text, values);
+        },
+        release: (error?: Error) => client.release(error),
+      };
+    },
+  };
+  return { pool: recording as unknown as Expenses["pool"], begun };
+}
+
 describe("verifyNext()", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "rollup turns" });
@@ -67,21 +87,24 @@ describe("verifyNext()", function () {
   it("compares each tenant in a transaction of its own", async () => {
     await using each = await openExpenses(database.url);
     for (const tenant of ["a", "b"]) await each.add(tenant, at, "food", 1);
-    const begun: string[] = [];
-    const db = {
-      async connect() {
-        const client = await each.pool.connect();
-        return {
-          query: (text: string, values?: unknown[]) => {
-            if (/^begin/i.test(text)) begun.push(text);
-            return client.query(text, values);
-          },
-          release: (error?: Error) => client.release(error),
-        };
-      },
-    };
-    expect((await each.rollup.verifyNext(db as never, range)).tenants).to.equal(2);
+    const { pool, begun } = recordingBegins(each.pool);
+    expect((await each.rollup.verifyNext(pool, range)).tenants).to.equal(2);
     expect(begun).to.have.length(2);
+  });
+
+  it("ROLL-2 compares at most twelve months in one statement, and finds drift in each of several years", async () => {
+    await using each = await openExpenses(database.url);
+    const months = ["2024-01", "2024-12", "2025-01", "2026-02"];
+    for (const month of months) await each.add("a", `${month}-10T12:00:00Z`, "food", 1);
+    const years = { from: "2024-01-01", to: "2026-02-28" };
+    const drift = months.map((month) => `a ${month}-01`);
+    const { pool, begun } = recordingBegins(each.pool);
+    expect((await allTurns({ rollup: each.rollup, pool }, years)).drift).to.deep.equal(drift);
+    expect(begun).to.have.lengthOf(3);
+    expect((await allTurns(each, { ...years, repair: true })).drift).to.deep.equal(
+      drift.map((text) => `${text} repaired`),
+    );
+    expect((await allTurns(each, years)).drift).to.deep.equal([]);
   });
 
   it("reads tenants of other types and collations", async () => {
