@@ -7,17 +7,16 @@ import { join } from "node:path";
  * Returns the path of the data folder that the test servers of a run copy: a run starts dozens of servers, and initdb takes
  * half a second of CPU time. Undefined outside `npm test`, for a server with a password, and on systems without `cp`.
  *
- * @param made what determines the content of the folder: the programs and the arguments of initdb
+ * @param content what determines the content of the folder: the programs and the arguments of initdb
  */
 export function templatePath(
   { purpose, password }: { readonly purpose: "test" | "demo"; readonly password?: string | undefined },
-  made: readonly string[],
-  env: NodeJS.ProcessEnv = process.env,
+  content: readonly string[],
 ): string | undefined {
-  const run = env.SVC_TEST_RUN ?? "";
+  const run = process.env.SVC_TEST_RUN ?? "";
   const isSuitable = purpose === "test" && password === undefined && process.platform !== "win32";
   if (!isSuitable || run === "" || !existsSync(run)) return undefined;
-  const name = createHash("sha256").update(made.join("\0")).digest("hex").slice(0, 12);
+  const name = createHash("sha256").update(content.join("\0")).digest("hex").slice(0, 12);
   return join(run, `initdb-${name}`);
 }
 
@@ -28,6 +27,15 @@ export function copyData(from: string, to: string): void {
     throw new Error(`${from} could not be copied to ${to}: ${error?.message ?? stderr.trim()}`);
 }
 
+/** Removes a folder, if this process may. */
+function remove(folder: string): void {
+  try {
+    rmSync(folder, { recursive: true, force: true });
+  } catch {
+    // It belongs to another user.
+  }
+}
+
 /** Keeps a copy of a new data folder. */
 export function keepTemplate(data: string, template: string): void {
   const partial = `${template}.${process.pid}`;
@@ -35,7 +43,7 @@ export function keepTemplate(data: string, template: string): void {
     copyData(data, partial);
     renameSync(partial, template);
   } catch {
-    // Another process was faster, because a folder replaces only an empty one, or the disk is full. Both do no harm.
-    rmSync(partial, { recursive: true, force: true });
+    // Without a template the next server runs initdb: another process has made the template, or the folder cannot be written.
+    remove(partial);
   }
 }

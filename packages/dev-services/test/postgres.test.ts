@@ -44,8 +44,11 @@ describe("startPostgres", function () {
     try {
       const system = "select system_identifier::text as id from pg_control_system()";
       const ids: unknown[] = [];
-      for (const password of [undefined, undefined, "secret"]) {
-        await using server = await startPostgres({ purpose: "test", password });
+      for (const [n, password] of [undefined, undefined, "secret"].entries()) {
+        // The servers share a template only if all are on the disk or all in memory.
+        const dataDir = join(folder.path, `server-${n}`);
+        mkdirSync(dataDir, { mode: 0o711 });
+        await using server = await startPostgres({ purpose: "test", password, dataDir });
         ids.push((await query(server.url, system))[0]?.["id"]);
       }
       expect(ids[1]).to.equal(ids[0]);
