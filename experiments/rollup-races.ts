@@ -34,7 +34,7 @@ export const rollupRaces: Experiment = {
     const seed = run.seed ?? Math.floor(Math.random() * 2 ** 31);
     report.note(`seed ${seed}`);
     const { variant, only } = run;
-    const refreshes = refreshesOf(run);
+    const refreshes = onlyIn[variant] ?? REFRESHES;
     await using database = await openTestDatabase({ name: "rollup-races" });
     for (const [part, keep] of Object.entries(keepers)) {
       if (only !== undefined && only !== part) continue;
@@ -57,13 +57,6 @@ export const rollupRaces: Experiment = {
     }
   },
 };
-
-/** Returns how a run refreshes totals; in a short run, one way is enough to show that a broken variant fails. */
-function refreshesOf({ variant, quick }: Run): readonly KeeperOptions["refresh"][] {
-  const refreshes = onlyIn[variant] ?? REFRESHES;
-  return quick && variant !== asBuilt ? refreshes.slice(0, 1) : refreshes;
-}
-
 /** Counts of transactions and row operations, and errors of the server. */
 interface Tally {
   committed: number;

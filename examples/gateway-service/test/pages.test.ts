@@ -53,12 +53,17 @@ function openSockets({ address, count }: { readonly address: string; readonly co
     if (begun === count) return;
     const text = `hello ${begun++}`;
     const socket = new WebSocket(address);
+    let isOpen = false;
     socket.onopen = () => {
+      isOpen = true;
       socket.send(text);
       openNext();
     };
     socket.onmessage = ({ data }) => (counts.echoes += data === text ? 1 : 0);
-    socket.onclose = ({ code }) => counts.ends.push(code);
+    socket.onclose = ({ code }) => {
+      counts.ends.push(code);
+      if (!isOpen) openNext();
+    };
   }
   for (let n = 0; n < 50; n++) openNext();
   return Object.assign(globalThis, { counts }).counts;
