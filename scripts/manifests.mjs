@@ -9,14 +9,9 @@ import { publishedManifests } from "./workspace.mjs";
 const root = resolve(import.meta.dirname, "..");
 const isCheck = process.argv.includes("--check");
 const { repository } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-const faults = [];
+const faults = faultsOfRepository();
 
-if (repository !== undefined && !/^https:\/\/[^/]+\/.+[^/]$/.test(repository))
-  faults.push("package.json: repository must be an https URL such as https://github.com/owner/name");
-if (repository === undefined && process.argv.includes("--release"))
-  faults.push("package.json: repository is missing: set the https URL of the repository before a release");
-
-for (const { folder, ...manifest } of publishedManifests().values()) {
+for (const { folder, ...manifest } of faults.length > 0 ? [] : publishedManifests().values()) {
   const file = join(folder, "package.json");
   const before = readFileSync(join(root, file), "utf8");
   const options = await resolveConfig(join(root, file));
@@ -32,9 +27,24 @@ for (const { folder, ...manifest } of publishedManifests().values()) {
 for (const fault of faults) console.error(fault);
 if (faults.length > 0) process.exitCode = 1;
 
+function faultsOfRepository() {
+  if (repository === undefined) {
+    const isRelease = process.argv.includes("--release");
+    return isRelease
+      ? ["package.json: repository is missing: set the https URL of the repository before a release"]
+      : [];
+  }
+  const isUrl = typeof repository === "string" && /^https:\/\/[^\s/]+\/[^\s]*[^\s/]$/.test(repository);
+  if (isUrl && !repository.endsWith(".git")) return [];
+  return [
+    "package.json: repository must be an https URL without .git, such as https://github.com/owner/name",
+  ];
+}
+
 /** Returns a manifest in the order of its members, with those that this script derives. */
 function completed(manifest, folder) {
-  const { exports: exported } = manifest;
+  const { exports: exported, ...own } = manifest;
+  for (const key of ["homepage", "bugs", "repository", "main", "types", "typesVersions"]) delete own[key];
   const derived = {
     ...(repository !== undefined && {
       homepage: `${repository}/tree/main/${folder}#readme`,
@@ -58,8 +68,8 @@ function completed(manifest, folder) {
     "type",
   ];
   const last = ["main", "types", "exports", "typesVersions", "bin", "files"];
-  const all = { ...manifest, ...derived };
-  const rest = Object.keys(manifest).filter((key) => !order.includes(key) && !last.includes(key));
+  const all = { ...own, exports: exported, ...derived };
+  const rest = Object.keys(own).filter((key) => !order.includes(key) && !last.includes(key));
   const [early, late] = [rest.filter(isEarly), rest.filter((key) => !isEarly(key))];
   const keys = [...order, ...early, ...last, ...late].filter((key) => all[key] !== undefined);
   return Object.fromEntries(keys.map((key) => [key, all[key]]));

@@ -1,5 +1,5 @@
 // Builds with types, then runs all tests: first in parallel the tests that can share a processor, then at most two at a time the
-// tests that measure. Prints its progress by package. Ends with the slowest files, a table by package, the skipped tests with
+// tests that measure. Prints its progress. Ends with the slowest files, a table by package, the skipped tests with
 // their reasons and the counts on one line. Arguments name test files to run instead of all.
 import { spawn } from "node:child_process";
 import { hash } from "node:crypto";
@@ -91,7 +91,7 @@ try {
 }
 process.exitCode = failed ? 1 : 0;
 
-/** Orders files by a hash, so that tests that compute run beside tests that wait: both kinds fill whole packages. */
+/** Orders files by a hash: the tests of one package all compute or all wait, and this mixes both kinds. */
 function inOrder(files) {
   const names = files.map((file) => file.replaceAll("\\", "/"));
   const first = longest.filter((file) => names.includes(file));
