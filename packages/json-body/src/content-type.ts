@@ -39,7 +39,8 @@ export function classifyForm(contentType: string | undefined): "form" | "charset
 /** The media type of a URL-encoded form. */
 export const FORM_TYPE = "application/x-www-form-urlencoded";
 
-function isInUtf8(contentType: string): boolean {
+/** Returns whether a content type has no charset, or the charset utf-8. */
+export function isInUtf8(contentType: string): boolean {
   const charset = charsetOf(contentType);
   return charset === undefined || charset === "utf-8" || charset === "utf8";
 }

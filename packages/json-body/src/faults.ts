@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { ProblemError } from "@svc/problem";
+import { internalError, ProblemError } from "@svc/problem";
 
 /** Machine-readable codes of this package's problems. Clients never see them. */
 export type JsonBodyCode =
@@ -13,6 +13,8 @@ export type JsonBodyCode =
   | "ERR_SVC_BODY_TOO_DEEP"
   | "ERR_SVC_BODY_SCALAR"
   | "ERR_SVC_BODY_FORBIDDEN_KEY"
+  | "ERR_SVC_BODY_NOT_VERIFIED"
+  | "ERR_SVC_BODY_ALREADY_READ"
   | "ERR_SVC_FORM_TOO_MANY_FIELDS"
   | "ERR_SVC_CONTENT_TYPE";
 
@@ -27,6 +29,12 @@ export function tooLarge(maxBytes: number): ProblemError {
 /** Returns a 400 whose detail does not quote the body. */
 export function malformed(code: JsonBodyCode, detail: string): ProblemError {
   return new ProblemError(400, detail, { code });
+}
+
+/** Returns a 500 for a reader that is mounted behind another reader of the same body. */
+export function alreadyRead(reader: string): ProblemError {
+  const code: JsonBodyCode = "ERR_SVC_BODY_ALREADY_READ";
+  return internalError({ code, cause: new Error(`${reader} must be mounted before other body parsers`) });
 }
 
 /** Returns a 415 for a body that has not been read. */

@@ -1,11 +1,13 @@
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Middleware } from "@svc/context";
 import { classify, hasBody } from "./content-type.ts";
+import { alreadyRead } from "./faults.ts";
 import { type JsonBodyOptions, jsonBodyOptions } from "./options.ts";
 import { parseJson } from "./parse-json.ts";
 import { receiveBody, refusalByHeaders } from "./receive-body.ts";
 import { isRefusing, refuseWhileUnread } from "./refuse-unread.ts";
 import { inSameContext } from "./same-context.ts";
+import { receiveVerifiedBody } from "./verify-body.ts";
 
 interface WithBody extends IncomingMessage {
   body?: unknown;
@@ -16,17 +18,18 @@ interface WithBody extends IncomingMessage {
 /**
  * Parses JSON bodies (`application/json` and `+json` types) into `req.body`, within limits. Ignores requests without a
  * body, bodies that other code has parsed or read, and other types unless `otherTypes` is `refuse`. Every other client
- * fault results in a 4xx problem (ERR-18, ERR-19, LIM-1 to LIM-3).
+ * fault results in a 4xx problem (ERR-18, ERR-19, LIM-1 to LIM-3). With `verify`, a JSON body that other code has parsed
+ * results in a 500, because it can no longer be verified.
  *
  * @throws ConfigurationError for unknown or invalid options
  */
 export function jsonBody(options?: JsonBodyOptions): Middleware {
-  const { maxBytes, maxDepth, inflate, strict, otherTypes } = jsonBodyOptions.resolve(options);
+  const { maxBytes, maxDepth, inflate, strict, otherTypes, verify } = jsonBodyOptions.resolve(options);
   const limits = { maxBytes, inflate };
   const rules = { maxDepth, strict };
 
-  function receive(req: WithBody, proceed: (error?: unknown) => void): void {
-    receiveBody(req, maxBytes, (fault, bytes) => {
+  function receive(req: WithBody, res: ServerResponse, proceed: (error?: unknown) => void): void {
+    const done = (fault: unknown, bytes: Buffer): void => {
       if (fault !== undefined || bytes.length === 0) {
         proceed(fault);
         return;
@@ -37,10 +40,12 @@ export function jsonBody(options?: JsonBodyOptions): Middleware {
         req.body = parsed.value;
         proceed();
       }
-    });
+    };
+    if (verify === undefined) receiveBody(req, maxBytes, done);
+    else receiveVerifiedBody(req, res, { maxBytes, verify }, done);
   }
 
-  return function jsonBodyMiddleware(req: WithBody, res, next): void {
+  function jsonBodyMiddleware(req: WithBody, res: ServerResponse, next: (error?: unknown) => void): void {
     if (!hasBody(req) || isRefusing(req) || req._body === true || req.readableDidRead) {
       next();
       return;
@@ -58,7 +63,16 @@ export function jsonBody(options?: JsonBodyOptions): Middleware {
       return;
     }
     req._body = true;
-    receive(req, inSameContext(req, next));
+    receive(req, res, inSameContext(req, next));
+  }
+
+  if (verify === undefined) return jsonBodyMiddleware;
+  // Refuse a body that earlier code has parsed, because its bytes can no longer be verified. A Buffer is not parsed.
+  return function verifiedJsonBodyMiddleware(req: WithBody, res, next): void {
+    const isJson = hasBody(req) && classify(req.headers["content-type"]) !== "other";
+    const isParsed = isJson && (req._body === true || req.readableDidRead) && !Buffer.isBuffer(req.body);
+    if (isParsed) next(alreadyRead("jsonBody({ verify })"));
+    else jsonBodyMiddleware(req, res, next);
   };
 }
 

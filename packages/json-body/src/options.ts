@@ -1,4 +1,5 @@
 import { defineOptions, kinds as k, type OptionsOf } from "@svc/options";
+import type { VerifyBody } from "./verify-body.ts";
 
 export const jsonBodyOptions = defineOptions("jsonBody()", {
   /** Maximum size of a body, in bytes, as sent and after inflation (LIM-1). Default: 2,097,152 (2 MiB). */
@@ -18,6 +19,12 @@ export const jsonBodyOptions = defineOptions("jsonBody()", {
    * `leave`.
    */
   otherTypes: { kind: k.withDefault(k.oneOf("leave", "refuse"), "leave") },
+  /**
+   * `(req, res, bytes) => ...` decides whether a JSON body is genuine: called with the bytes as sent, before they are
+   * inflated and parsed. If it throws, rejects, or returns false or a promise of false, the client gets a 403 problem.
+   * Not called for an empty body. Default: none.
+   */
+  verify: { kind: k.optional(k.func<VerifyBody>()) },
 });
 
 /** Options of `jsonBody()`. */

@@ -27,6 +27,14 @@ export function alsoAcceptForms(req: IncomingMessage): void {
   passedFormBody.add(req);
 }
 
+/** The types that `textBody()` reads, for each request of another type that it has passed on. */
+const passedTextBody = new WeakMap<IncomingMessage, string>();
+
+/** Makes a refusal of this request name these types among the accepted types. */
+export function alsoAcceptTexts(req: IncomingMessage, types: string): void {
+  passedTextBody.set(req, types);
+}
+
 /**
  * Makes reading `req.body` in a route throw a 415 problem until code sets it or starts reading the request (ERR-18). A
  * parser in the route replaces the property by setting `req.body`. Middleware sees undefined, because a parser may
@@ -108,8 +116,9 @@ const JSON_TYPES = "application/json, application/*+json";
 
 function refusalOf(req: IncomingMessage, res: ServerResponse): ProblemError {
   const detail = "no parser of this route accepts a body of this content type";
+  const types = [JSON_TYPES, passedFormBody.has(req) ? FORM_TYPE : undefined, passedTextBody.get(req)];
   const fault = unsupported(req, "ERR_SVC_CONTENT_TYPE", detail, {
-    Accept: passedFormBody.has(req) ? `${JSON_TYPES}, ${FORM_TYPE}` : JSON_TYPES,
+    Accept: types.filter((type) => type !== undefined).join(", "),
   });
   refused.set(fault, { req, res });
   return fault;

@@ -3,7 +3,7 @@ import { connect, createServer, type Http2ServerRequest, type Http2ServerRespons
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Middleware } from "@svc/context";
-import { bodyLimit, bodyOf, jsonBody, readText, requireContentType } from "@svc/json-body";
+import { bodyLimit, bodyOf, jsonBody, rawBody, readText, requireContentType, textBody } from "@svc/json-body";
 import { problemHandler, sendJson } from "@svc/problem";
 import { expect } from "chai";
 
@@ -53,6 +53,14 @@ async function send(middleware: Middleware, body: string | undefined, type: stri
 const json = "application/json";
 
 describe("HTTP/2 bodies without a Content-Length", () => {
+  it("LIM-1 are read as text and as bytes, and rejected when they are too large", async () => {
+    expect(await send(textBody(), "é", "text/plain")).to.deep.equal({ status: 200, body: { got: "é" } });
+    const bytes = { type: "Buffer", data: [0x7b, 0x7d] };
+    expect(await send(rawBody(), "{}", json)).to.deep.equal({ status: 200, body: { got: bytes } });
+    for (const reader of [textBody({ maxBytes: 20 }), rawBody({ maxBytes: 20 })])
+      expect((await send(reader, "x".repeat(100), "text/plain")).status).to.equal(413);
+  });
+
   it("LIM-1 are parsed, and rejected when they are too large", async () => {
     expect(await send(jsonBody(), '{"a":1}', json)).to.deep.equal({ status: 200, body: { got: { a: 1 } } });
     const refused = await send(jsonBody({ maxBytes: 20 }), JSON.stringify(["x".repeat(100)]), json);

@@ -40,4 +40,26 @@ describe("the README", () => {
     expect((await post(url, "email=%", form)).status).to.equal(400);
     expect((await post(url, "a&".repeat(1_001), form)).status).to.equal(413);
   });
+
+  it("ERR-18 has a sample that reads texts", async () => {
+    await using sample = await runSample(readme, 3);
+    const url = `${await sample.url}/notes`;
+    for (const type of ["text/plain", "text/csv"])
+      expect((await post(url, "a,b", { "Content-Type": type })).body).to.deep.equal({ got: "a,b" });
+    expect((await post(url, '{"a":1}')).body).to.deep.equal({ got: { a: 1 } });
+    expect((await post(url, "a", { "Content-Type": "text/plain; charset=latin1" })).status).to.equal(415);
+  });
+
+  for (const major of ["express", "express4"]) {
+    it(`LIM-1 has a sample whose handler reads the stream of any type, on ${major}`, async () => {
+      await using sample = await runSample(readme, 7, { replace: { 'from "express"': `from "${major}"` } });
+      const url = await sample.url;
+      for (const type of ["application/json", "application/x-www-form-urlencoded", "text/plain", ""]) {
+        const body = "x".repeat(3 * 1024 * 1024);
+        const headers = { "Content-Type": type };
+        expect((await post(`${url}/imports`, body, headers)).body).to.deep.equal({ bytes: body.length });
+      }
+      expect((await post(`${url}/orders`, '{"a":1}')).body).to.deep.equal({ got: { a: 1 } });
+    });
+  }
 });

@@ -1,0 +1,84 @@
+import type { IncomingMessage } from "node:http";
+import { describeGuard, type Middleware } from "@svc/context";
+import { defineOptions, kinds as k, type OptionsOf } from "@svc/options";
+import type { ProblemError } from "@svc/problem";
+import { hasBody } from "./content-type.ts";
+import { alreadyRead, tooLarge } from "./faults.ts";
+import { bodyOf } from "./json-body.ts";
+import { matcherOf, mediaTypes, wrongType } from "./media-types.ts";
+import { readBody } from "./read-body.ts";
+import { refusalByHeaders } from "./receive-body.ts";
+import { inSameContext } from "./same-context.ts";
+
+export const rawBodyOptions = defineOptions("rawBody()", {
+  /** Maximum size of a body, in bytes as sent (LIM-1). Default: 2,097,152 (2 MiB). */
+  maxBytes: { kind: k.withDefault(k.integer({ min: 1 }), 2 * 1024 * 1024) },
+  /**
+   * Accepted media types, lower case and without parameters; `image/*` and `application/*+json` are ranges. A body of
+   * another type gets a 415. Default: every type.
+   */
+  types: { kind: k.optional(mediaTypes) },
+  /**
+   * What to do with a body that has a `Content-Encoding`, because it is never inflated. `refuse`: 415. `pass`:
+   * `req.body` has the compressed bytes. Default: `refuse`.
+   */
+  compressed: { kind: k.withDefault(k.oneOf("refuse", "pass"), "refuse") },
+});
+
+/** Options of `rawBody()`. */
+export type RawBodyOptions = OptionsOf<typeof rawBodyOptions>;
+
+interface WithBody extends IncomingMessage {
+  body?: Buffer;
+  /** body-parser ignores a request with this mark. */
+  _body?: boolean;
+}
+
+/**
+ * Reads bodies of any type into `req.body`: a `Buffer` with the bytes as sent, empty for a request without a body. For
+ * routes and prefixes whose signatures cover these bytes, such as webhooks. Mount it before other parsers; they ignore
+ * what it has read. Keeps a `Buffer` that an earlier parser has read.
+ *
+ * Passes to `next`: 413 for a body that is too large, 415 for another type or a content encoding, 400 if the client
+ * disconnects (ERR-18, LIM-1 to LIM-3), and 500 if earlier code has read the body into something else than a `Buffer`.
+ *
+ * @throws ConfigurationError for unknown or invalid options
+ */
+export function rawBody(options?: RawBodyOptions): Middleware {
+  const { maxBytes, types, compressed } = rawBodyOptions.resolve(options);
+  const accepts = types === undefined ? undefined : matcherOf(types);
+
+  function refusalOf(req: IncomingMessage): ProblemError | undefined {
+    if (types !== undefined && accepts?.(req.headers["content-type"]) === false) return wrongType(req, types);
+    if (compressed === "refuse") return refusalByHeaders(req, { maxBytes, inflate: false }, undefined);
+    return Number(req.headers["content-length"] ?? 0) > maxBytes ? tooLarge(maxBytes) : undefined;
+  }
+
+  function rawBodyMiddleware(req: WithBody, _res: unknown, next: (error?: unknown) => void): void {
+    if (req._body === true || req.readableDidRead || req.readableEnded) {
+      next(Buffer.isBuffer(bodyOf(req)) ? undefined : alreadyRead("rawBody()"));
+      return;
+    }
+    if (!hasBody(req)) {
+      req._body = true;
+      req.body = EMPTY;
+      next();
+      return;
+    }
+    const refusal = refusalOf(req);
+    if (refusal !== undefined) {
+      next(refusal);
+      return;
+    }
+    req._body = true;
+    const proceed = inSameContext(req, next);
+    readBody(req, maxBytes, (fault, bytes) => {
+      if (fault === undefined) req.body = bytes;
+      proceed(fault);
+    });
+  }
+
+  return types === undefined ? rawBodyMiddleware : describeGuard("content-type", types, rawBodyMiddleware);
+}
+
+const EMPTY = Buffer.alloc(0);

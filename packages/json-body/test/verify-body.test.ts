@@ -1,0 +1,192 @@
+import zlib from "node:zlib";
+import { setImmediate as turn } from "node:timers/promises";
+import { currentContext, enterContext, type Middleware, openContext } from "@svc/context";
+import { formBody, jsonBody, rawBody, type VerifyBody } from "@svc/json-body";
+import { ConfigurationError } from "@svc/options";
+import { ProblemError, serviceUnavailable } from "@svc/problem";
+import { rawRequest } from "@svc/test-support";
+import { expect } from "chai";
+import { post, serve, serveAll, stacks } from "./support/stacks.ts";
+
+const json = { "Content-Type": "application/json" };
+
+/** Returns a verifier that accepts everything, and the bytes that it gets as text. */
+function recorder(): { readonly verify: VerifyBody; readonly seen: string[] } {
+  const seen: string[] = [];
+  return { seen, verify: (_req, _res, bytes) => void seen.push(bytes.toString("latin1")) };
+}
+
+describe("jsonBody({ verify })", () => {
+  it("rejects a value that is not a function", () => {
+    for (const verify of [true, "sha256", {}, null])
+      expect(() => jsonBody({ verify } as never)).to.throw(ConfigurationError, "verify: must be a function");
+  });
+});
+
+for (const stack of stacks) {
+  describe(`jsonBody({ verify }) on ${stack}`, () => {
+    it("passes the bytes as sent, and the request and response, before it parses", async () => {
+      const calls: unknown[][] = [];
+      const verify: VerifyBody = (req, res, bytes) => {
+        calls.push([req.headers["x-signature"], res.headersSent, (req as { body?: unknown }).body, bytes]);
+      };
+      await using server = await serve(stack, { verify });
+      const text = '{ "a" : 1 }\r\n';
+      const { body } = await post(server.url, text, { ...json, "X-Signature": "s" });
+      expect(body).to.deep.equal({ parsed: true, body: { a: 1 } });
+      // Express 4 has no own `body` before a parser sets one.
+      expect(calls).to.deep.equal([["s", false, undefined, Buffer.from(text)]]);
+    });
+
+    it("responds with 403 if it throws, rejects, or returns false or a promise of false", async () => {
+      const refusing: VerifyBody[] = [
+        () => {
+          throw new Error("bad signature of secret hunter2");
+        },
+        async () => {
+          await turn();
+          throw new RangeError("secret hunter2");
+        },
+        () => Promise.reject(undefined as never),
+        () => false,
+        () => Promise.resolve(false),
+        () => {
+          throw null as never;
+        },
+      ];
+      for (const verify of refusing) {
+        await using server = await serve(stack, { verify });
+        const { status, body, headers } = await post(server.url, '{"a":1}');
+        expect([status, body.detail, headers.get("connection")]).to.deep.equal([
+          403,
+          "the body could not be verified",
+          "keep-alive",
+        ]);
+        expect(JSON.stringify(body)).to.not.contain("hunter2");
+      }
+    });
+
+    it("accepts a body if it returns another value or a promise of one", async () => {
+      for (const value of [undefined, true, Promise.resolve(undefined), Promise.resolve(true)]) {
+        await using server = await serve(stack, { verify: () => value });
+        expect((await post(server.url, '{"a":1}')).body.body).to.deep.equal({ a: 1 });
+      }
+    });
+
+    it("passes the code and the cause of a refusal to next()", async () => {
+      const cause = new Error("no such key");
+      const { promise, resolve } = Promise.withResolvers<ProblemError>();
+      const parser = jsonBody({
+        verify() {
+          throw cause;
+        },
+      });
+      const watch: Middleware = (req, res, next) =>
+        parser(req, res, (error) => {
+          resolve(error as ProblemError);
+          next(error);
+        });
+      await using server = await serveAll(stack, [watch]);
+      expect((await post(server.url, "{}")).status).to.equal(403);
+      expect(await promise).to.include({ code: "ERR_SVC_BODY_NOT_VERIFIED", cause });
+    });
+
+    it("keeps the status of a thrown problem, and of an error with a boolean expose", async () => {
+      const gone = serviceUnavailable("the keys are not available", { retryAfterSeconds: 5 });
+      const exposed = Object.assign(new Error("late"), { status: 408, expose: true });
+      for (const [thrown, status] of [
+        [gone, 503],
+        [exposed, 408],
+      ] as const) {
+        await using server = await serve(stack, { verify: () => Promise.reject(thrown) });
+        expect((await post(server.url, "{}")).status).to.equal(status);
+      }
+    });
+
+    it("verifies before it inflates and parses, so a refused body is neither inflated nor parsed", async () => {
+      const packed = zlib.gzipSync('{"a":1}') as Buffer<ArrayBuffer>;
+      const gzip = { ...json, "Content-Encoding": "gzip" };
+      const { verify, seen } = recorder();
+      await using server = await serve(stack, { verify });
+      expect((await post(server.url, packed, gzip)).body.body).to.deep.equal({ a: 1 });
+      expect(seen).to.deep.equal([packed.toString("latin1")]);
+      await using strict = await serve(stack, { verify: () => false, maxBytes: 1_000 });
+      const bomb = zlib.gzipSync("x".repeat(100_000)) as Buffer<ArrayBuffer>;
+      for (const [body, headers] of [
+        [bomb, gzip],
+        [Buffer.from("{") as Buffer<ArrayBuffer>, json],
+      ] as const)
+        expect((await post(strict.url, body, headers)).status).to.equal(403);
+    });
+
+    it("still rejects a verified body that is malformed, not inflatable or too large when inflated", async () => {
+      const { verify } = recorder();
+      await using server = await serve(stack, { verify, maxBytes: 1_000 });
+      const gzip = { ...json, "Content-Encoding": "gzip" };
+      expect((await post(server.url, "{")).status).to.equal(400);
+      expect((await post(server.url, "{}", gzip)).status).to.equal(400);
+      const bomb = zlib.gzipSync(`["${"x".repeat(2_000)}"]`) as Buffer<ArrayBuffer>;
+      expect((await post(server.url, bomb, gzip)).status).to.equal(413);
+    });
+
+    it("is not called for a body over the limit, of another type or charset, or without bytes", async () => {
+      const { verify, seen } = recorder();
+      await using server = await serve(stack, { verify, maxBytes: 10 });
+      const head = "POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n";
+      expect((await post(server.url, "x".repeat(11))).status).to.equal(413);
+      expect((await post(server.url, "{}", { "Content-Type": "text/plain" })).body).to.include({
+        parsed: false,
+      });
+      expect(
+        (await post(server.url, "{}", { "Content-Type": "application/json; charset=latin1" })).status,
+      ).to.equal(415);
+      const empty = await rawRequest(server.port, `${head}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`);
+      expect(empty.body).to.equal('{"parsed":false}');
+      expect(await (await fetch(server.url, { headers: json })).json()).to.deep.equal({ parsed: false });
+      expect(seen).to.deep.equal([]);
+    });
+
+    it("responds with 500 if an earlier parser has read the body, because it can no longer be verified", async () => {
+      const { verify, seen } = recorder();
+      await using server = await serveAll(stack, [jsonBody(), jsonBody({ verify })]);
+      const { status, body } = await post(server.url, '{"a":1}');
+      expect([status, body.detail]).to.deep.equal([500, "An unexpected error occurred"]);
+      expect(await (await fetch(server.url)).json()).to.deep.equal({ parsed: false });
+      expect(seen).to.deep.equal([]);
+    });
+
+    it("leaves a form that formBody() has parsed", async () => {
+      const { verify, seen } = recorder();
+      await using server = await serveAll(stack, [formBody(), jsonBody({ verify })]);
+      const form = { "Content-Type": "application/x-www-form-urlencoded" };
+      expect((await post(server.url, "a=1", form)).body.body).to.deep.equal({ a: "1" });
+      expect(seen).to.deep.equal([]);
+    });
+
+    it("leaves a Buffer of rawBody() to the handler", async () => {
+      await using server = await serveAll(stack, [rawBody(), jsonBody({ verify: () => false })]);
+      expect((await post(server.url, "{}")).body.body).to.deep.equal({ type: "Buffer", data: [0x7b, 0x7d] });
+    });
+
+    it("COR-4 runs in the request's context, and keeps it for later middleware", async () => {
+      const ids: unknown[] = [];
+      const note = (): void => void ids.push(currentContext()?.requestId);
+      const enter: Middleware = (req, res, next) => {
+        openContext(req).requestId = "the-request";
+        enterContext(req, res, next);
+      };
+      const verify: VerifyBody = async () => {
+        note();
+        await turn();
+        note();
+      };
+      const look: Middleware = (_req, _res, next) => {
+        note();
+        next();
+      };
+      await using server = await serveAll(stack, [enter, jsonBody({ verify }), look]);
+      expect((await post(server.url, "{}")).status).to.equal(200);
+      expect(ids).to.deep.equal(["the-request", "the-request", "the-request"]);
+    });
+  });
+}
