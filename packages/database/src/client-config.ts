@@ -4,7 +4,7 @@ import type { ResolvedDatabase } from "./options.ts";
 
 const LONGEST_MS = 2 ** 31 - 1;
 /** Milliseconds that the server has to cancel a statement after its deadline; a slower server counts as hung. */
-const GRACE_MS = 500;
+export const GRACE_MS = 500;
 
 /**
  * Returns the configuration for `pg`.

@@ -3,7 +3,6 @@ import { namesOf } from "@svc/options";
 import {
   atMostEvery,
   type BreakerChange,
-  BreakerOpenError,
   createBreaker,
   DeadlineError,
   safeLogger,
@@ -18,12 +17,12 @@ import {
   type TransactionOptions,
   withTransaction,
 } from "@svc/sql";
-import { type ClientBase, Pool, type PoolClient } from "pg";
-import { clientConfig } from "./client-config.ts";
-import { cut, type Guard, guardedClient } from "./guarded-client.ts";
+import type { Pool } from "pg";
+import { guardPool } from "./callers-pool.ts";
+import { cut } from "./guarded-client.ts";
 import { lend, type LentConnection } from "./lent-connection.ts";
-import { type DatabaseOptions, databaseOptions } from "./options.ts";
-import { exhausted, notAnswering } from "./problems.ts";
+import { type DatabaseOptions, databaseOptions, resolveDatabase } from "./options.ts";
+import { openPool } from "./own-pool.ts";
 import { createProbe } from "./readiness.ts";
 import { createWatch, createWithTenant, type Watch } from "./tenant.ts";
 
@@ -66,50 +65,45 @@ export interface Database extends Queryable, Connectable, AsyncDisposable {
    * @throws ProblemError 503
    */
   connect(): Promise<LentConnection>;
-  /** The pool itself, for data mappers. It has the same deadlines, but throws the errors from `pg`. */
+  /**
+   * The pool itself, for data mappers. It has the same deadlines, but throws the errors from `pg`. If it is the caller's, it
+   * has only its own deadlines.
+   */
   readonly pool: Pool;
   /** Returns the check for `/ready`, always the same object. */
   readiness(): ReadinessCheck;
-  /** Closes all connections. Connections that are still in use after `stopTimeoutMs` are cut. Never rejects. */
+  /**
+   * Closes all connections, or waits until those that it lent from the caller's pool are returned. Connections that are still
+   * in use after `stopTimeoutMs` are cut. Never rejects.
+   */
   stop(): Promise<void>;
 }
 
 const WARN_EVERY_MS = 5000;
 
 /**
- * Creates a pool that connects on first use, so it does not throw when the database is down.
+ * Creates a pool that connects on first use, or guards the caller's pool. Does not throw when the database is down.
  *
  * @throws ConfigurationError
  */
 export function createDatabase(given: DatabaseOptions): Database {
-  const resolved = databaseOptions.resolve(given);
-  const client = clientConfig(resolved, namesOf(given, databaseOptions.subject));
+  const resolved = resolveDatabase(given);
   // A logger that throws must not break a connection handler or a readiness check.
   const logger = safeLogger(resolved.logger);
-  const options = { ...resolved, client, logger };
-  const { name, max, stopTimeoutMs, breakerCoolDownMs, tenantSetting } = options;
+  const { name, stopTimeoutMs, breakerCoolDownMs, tenantSetting } = resolved;
 
   const breaker = createBreaker({
-    failures: options.breakerFailures,
+    failures: resolved.breakerFailures,
     coolDownMs: breakerCoolDownMs,
-    now: options.now,
+    now: resolved.now,
     onChange: tell,
   });
-  const guard: Guard = {
-    breaker,
-    connectTimeoutMs: options.connectTimeoutMs,
-    generation: 0,
-    connecting: 0,
-    open: new Set<ClientBase>(),
-    madeIn: new WeakMap<ClientBase, number>(),
-  };
-  const pool = new Pool({
-    ...client,
-    max,
-    Client: guardedClient(guard),
-    connectionTimeoutMillis: options.acquireTimeoutMs,
-    idleTimeoutMillis: options.idleTimeoutMs,
-  });
+  const source =
+    resolved.pool === undefined
+      ? openPool(resolved, namesOf(given, databaseOptions.subject), breaker)
+      : guardPool(resolved, resolved.pool, breaker);
+  const { pool, max, open, statementDeadlineMs, onStuck } = source;
+  const options = { ...resolved, client: source.client, logger };
   const warn = atMostEvery(
     WARN_EVERY_MS,
     (suppressed, error: unknown) =>
@@ -120,10 +114,11 @@ export function createDatabase(given: DatabaseOptions): Database {
     { now: options.now },
   );
   // Without a listener, an error on an idle connection would end the process.
-  pool.on("error", (error) => void warn(error));
+  const onError = (error: Error): void => void warn(error);
+  pool.on("error", onError);
 
   let rowSecurity = options.rowSecurity ?? false;
-  const probe = createProbe(options, guard.open, {
+  const probe = createProbe(options, open, {
     rowSecurity: () => rowSecurity,
     meta: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount, max }),
   });
@@ -137,37 +132,12 @@ export function createDatabase(given: DatabaseOptions): Database {
     } else if (to === "closed") logger?.info({ database: name }, "the database is answering again");
   }
 
-  function onStuck(): void {
-    // Retire all existing connections, because they lead to the same hung server.
-    guard.generation += 1;
-    breaker.attempt()?.failed();
-  }
-
   function connect(): Promise<LentConnection> {
     return connectWith(watch);
   }
 
   async function connectWith(watching?: Watch): Promise<LentConnection> {
-    for (;;) {
-      const client = await lendable();
-      if (guard.madeIn.get(client) === guard.generation) {
-        return lend(client, onStuck, watching);
-      }
-      client.release(true);
-      cut(client);
-    }
-  }
-
-  async function lendable(): Promise<PoolClient> {
-    try {
-      return await pool.connect();
-    } catch (error) {
-      if (error instanceof BreakerOpenError) throw notAnswering(error, error.retryAfterMs);
-      // Count all connections in use, including those that callers took from `pool` directly, but not those that are
-      // still being opened.
-      const inUse = pool.totalCount - pool.idleCount - guard.connecting;
-      throw inUse >= max ? exhausted(error) : notAnswering(error, breaker.retryAfterMs);
-    }
+    return lend(await source.connect(), { onStuck, watch: watching, statementDeadlineMs });
   }
 
   async function query<R extends Row = Row>(text: string, values?: unknown[]): Promise<QueryResult<R>> {
@@ -182,16 +152,13 @@ export function createDatabase(given: DatabaseOptions): Database {
   async function close(): Promise<void> {
     probe.close();
     try {
-      await withDeadline(stopTimeoutMs, async () => {
-        await pool.end();
-        await Promise.all(
-          [...guard.open].map((client) => new Promise((resolve) => client.once("end", resolve))),
-        );
-      });
+      await withDeadline(stopTimeoutMs, () => source.close());
+      // Not after the deadline: connections that were cut cause errors on the pool.
+      source.detach(onError);
     } catch (error) {
       const reason = error instanceof DeadlineError ? "still in use at the deadline" : safeErrorText(error);
-      logger?.warn({ database: name, reason, connections: guard.open.size }, "database connections were cut");
-      for (const client of guard.open) cut(client);
+      logger?.warn({ database: name, reason, connections: open.size }, "database connections were cut");
+      for (const client of open) cut(client);
     }
   }
 

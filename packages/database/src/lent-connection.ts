@@ -7,6 +7,7 @@ import {
 } from "@svc/sql";
 import type { PoolClient } from "pg";
 import { notAnswering, tooSlow, verdictOf } from "./problems.ts";
+import { createStatementDeadline } from "./statement-deadline.ts";
 import type { Watch } from "./tenant.ts";
 
 /** A connection lent by the pool. Connection failures are thrown as problems. */
@@ -19,12 +20,22 @@ interface WithStatus {
   getTransactionStatus?(): string | null;
 }
 
-/**
- * @param onStuck called when the server turns out to hang
- * @param watch called with every statement before it is sent; throws to reject it, or returns true to have the
- *   connection closed on release
- */
-export function lend(client: PoolClient, onStuck: () => void, watch?: Watch): LentConnection {
+/** How to treat a lent connection. */
+export interface Lending {
+  /** Called when the server turns out to hang. */
+  readonly onStuck: () => void;
+  /**
+   * Called with every statement before it is sent; throws to reject it, or returns true to have the connection closed on
+   * release. Default: none.
+   */
+  readonly watch: Watch | undefined;
+  /** Time limit of a statement, for a connection that has none. Default: none. */
+  readonly statementDeadlineMs: number | undefined;
+}
+
+export function lend(client: PoolClient, { onStuck, watch, statementDeadlineMs }: Lending): LentConnection {
+  const deadline =
+    statementDeadlineMs === undefined ? undefined : createStatementDeadline(client, statementDeadlineMs);
   let spoilt = false;
   let broken: Error | undefined;
   let returned = false;
@@ -40,7 +51,11 @@ export function lend(client: PoolClient, onStuck: () => void, watch?: Watch): Le
     if (verdict === "late") return tooSlow(error);
     const problem = verdict === "lost" ? notAnswering(error) : tooSlow(error);
     broken ??= problem;
-    if (verdict === "stuck") onStuck();
+    if (verdict === "stuck") {
+      // With its own `query_timeout`, the caller's pool gives up on a statement that the server still executes.
+      if (deadline?.hung === false) deadline.cancel();
+      else onStuck();
+    }
     return problem;
   }
 
@@ -57,7 +72,8 @@ export function lend(client: PoolClient, onStuck: () => void, watch?: Watch): Le
       if (broken !== undefined) throw broken;
       if (watch?.(statement, values) === true) spoilt = true;
       try {
-        return await client.query<R>(statement as string, values);
+        const send = (): Promise<QueryResult<R>> => client.query<R>(statement as string, values);
+        return await (deadline === undefined ? send() : deadline.run(send));
       } catch (error) {
         throw judged(error);
       }
@@ -68,6 +84,7 @@ export function lend(client: PoolClient, onStuck: () => void, watch?: Watch): Le
       client.removeListener("error", onError);
       // The next user must not continue in a transaction that was left open.
       const open = status() !== "I";
+      spoilt ||= deadline?.cancelled === true;
       client.release(open || spoilt || broken !== undefined || (error !== undefined && error !== false));
     },
   };

@@ -1,17 +1,32 @@
 import type { Logger } from "@svc/context";
 import {
+  ConfigurationError,
   defineOptions,
   fault,
+  type Fault,
   inSeconds,
   kinds as k,
+  namesOf,
   type OptionsOf,
   type ResolvedOptions,
 } from "@svc/options";
+import type { Pool } from "pg";
+import { hasEnded, hasOldDriver, poolKind } from "./pool-kind.ts";
 
 const inFile = inSeconds(k.number({ min: 0.001, max: 3600 }));
 
 const PLACE = ["host", "port", "database", "user", "password"] as const;
 const REQUIRED = ["host", "user", "database"] as const;
+/** Options for the connections of a pool that this package opens. */
+const OF_OWN_POOL = [
+  "url",
+  ...PLACE,
+  "ssl",
+  "applicationName",
+  "max",
+  "connectTimeoutMs",
+  "idleTimeoutMs",
+] as const;
 
 export const databaseOptions = defineOptions("createDatabase()", {
   /**
@@ -35,6 +50,13 @@ export const databaseOptions = defineOptions("createDatabase()", {
   password: { kind: k.optional(k.secret(k.string({ allowEmpty: true }))) },
   /** TLS: true, or options for `tls.connect`. Default: as in the URL, else no TLS. */
   ssl: { kind: k.optional(k.either(k.boolean(), k.objectWith<object>("an object of TLS options"))) },
+  /**
+   * A `pg` pool to use instead of opening one, or an object with the same members. Its own settings apply to the connections;
+   * it stays open unless `closePool` is set. Default: none.
+   */
+  pool: { kind: k.optional(k.secret(poolKind)) },
+  /** Whether `stop()` closes `pool`. Default: false. */
+  closePool: { kind: k.withDefault(k.boolean(), false) },
   /** Name of the readiness check, and of the database in log messages. Default: `database`. */
   name: { kind: k.withDefault(k.checkName, "database") },
   /** Name of the client in `pg_stat_activity`. Default: `svc`. */
@@ -85,6 +107,8 @@ export const databaseOptions = defineOptions("createDatabase()", {
   /** Monotonic clock in milliseconds, for tests. Default: `performance.now`. */
   now: { kind: k.monotonicClock },
 }).withCheck((options, name) => {
+  if (options.pool !== undefined) return faultsOfPool(options.pool, options.closePool, name("closePool"));
+  if (options.closePool) return [fault("closePool", `requires ${name("pool")}`)];
   if (options.url !== undefined) {
     const message = `cannot be combined with ${name("url")}; set one of them`;
     return PLACE.filter((key) => options[key] !== undefined).map((key) => fault(key, message));
@@ -101,3 +125,35 @@ export type DatabaseOptions = OptionsOf<typeof databaseOptions>;
 
 /** The options with all defaults applied. */
 export type ResolvedDatabase = ResolvedOptions<(typeof databaseOptions)["keys"]>;
+
+/**
+ * Checks the options and fills in the defaults.
+ *
+ * @throws ConfigurationError
+ */
+export function resolveDatabase(given: DatabaseOptions): ResolvedDatabase {
+  const resolved = databaseOptions.resolve(given);
+  if (resolved.pool === undefined) return resolved;
+  // Check the given options, because the resolved ones do not show which of them are defaults.
+  const { subject, of } = namesOf(given, databaseOptions.subject);
+  const message = `cannot be combined with ${of("pool")}, whose own settings apply`;
+  const faults = OF_OWN_POOL.filter((key) => given[key] !== undefined).map((key) => fault(of(key), message));
+  if (faults.length > 0) throw new ConfigurationError(subject, faults);
+  return resolved;
+}
+
+function faultsOfPool(pool: Pool, closePool: boolean, closeName: string): readonly Fault[] {
+  if (hasEnded(pool)) return [fault("pool", "has ended; pass a pool that is open")];
+  if (hasOldDriver(pool)) {
+    return [
+      fault(
+        "pool",
+        "has connections without getTransactionStatus(); use a newer version of pg, not pg.native",
+      ),
+    ];
+  }
+  if (closePool && typeof (pool as Partial<Pool>).end !== "function") {
+    return [fault("pool", `must have end(), because ${closeName} is set`)];
+  }
+  return [];
+}

@@ -1,6 +1,9 @@
 import { type ProblemError, serviceUnavailable } from "@svc/problem";
 import { isConnectionError, sqlStateOf } from "@svc/sql";
 
+/** The message of pg's error for a statement that exceeded `query_timeout`; the error has no code. */
+export const GAVE_UP = "Query read timeout";
+
 /** Returns the problem for a connection that failed or was lost. */
 export function notAnswering(cause: unknown, retryAfterMs = 0): ProblemError {
   return unavailable(
@@ -35,8 +38,7 @@ function unavailable(detail: string, code: string, cause: unknown, retryAfterMs 
  * itself failed.
  */
 export function verdictOf(error: unknown): "stuck" | "lost" | "late" | "fine" {
-  // Compare the message, because the error of pg's `query_timeout` has no code.
-  if (error instanceof Error && error.message === "Query read timeout") return "stuck";
+  if (error instanceof Error && error.message === GAVE_UP) return "stuck";
   if (isConnectionError(error)) return "lost";
   return sqlStateOf(error) === "57014" ? "late" : "fine";
 }

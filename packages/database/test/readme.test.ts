@@ -80,4 +80,11 @@ describe("README of @svc/database", function () {
       }
     }
   });
+
+  it("shows a script that guards its own pool and leaves it open", async () => {
+    await using sample = await runSample(readme, 3, { replace: { [sampleUrl]: postgres.url } });
+    const { stdout, stderr, code } = await sample.ended;
+    expect(code, stderr).to.equal(0);
+    expect(stdout).to.equal("[ { one: 1 } ]\n[ { two: 2 } ]\n");
+  });
 });

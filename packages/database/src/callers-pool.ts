@@ -1,0 +1,156 @@
+import { type Attempt, type Breaker, BreakerOpenError, withDeadline } from "@svc/resilience";
+import type { ClientBase, Pool, PoolClient } from "pg";
+import { cut } from "./guarded-client.ts";
+import type { ResolvedDatabase } from "./options.ts";
+import { hasEnded } from "./pool-kind.ts";
+import type { PoolSource } from "./pool-source.ts";
+import { exhausted, notAnswering } from "./problems.ts";
+
+/**
+ * Guards the connections that it lends from the caller's pool. Changes no setting of the pool and its connections, which
+ * the caller also uses directly.
+ */
+export function guardPool(options: ResolvedDatabase, pool: Pool, breaker: Breaker): PoolSource {
+  const { acquireTimeoutMs, closePool } = options;
+  const { max } = pool.options;
+  /** Incremented when the server hangs; connections from earlier generations are closed instead of lent. */
+  let generation = 0;
+  const madeIn = new WeakMap<ClientBase, number>();
+  /** Connections that this package or the caller has taken from the pool since this call. */
+  const taken = new Set<ClientBase>();
+  /** Number of connections that were in use before. */
+  let takenBefore = pool.totalCount - pool.idleCount;
+  const open = new Set<ClientBase>();
+  const onReturn = new Map<ClientBase, () => void>();
+  /** Whether the pool has opened a connection since the last failure. */
+  let hasOpened = false;
+  let closed = false;
+
+  const onConnect = (client: PoolClient): void => {
+    hasOpened = true;
+    madeIn.set(client, generation);
+    // One packet may contain the end of the handshake and an error, before the borrower adds its own listener.
+    client.on("error", ignore);
+  };
+  const onAcquire = (client: PoolClient): void => void taken.add(client);
+  const onRelease = (_error: unknown, client: PoolClient): void => {
+    if (!taken.delete(client)) takenBefore = Math.max(0, takenBefore - 1);
+    open.delete(client);
+    onReturn.get(client)?.();
+  };
+  pool.on("connect", onConnect);
+  pool.on("acquire", onAcquire);
+  pool.on("release", onRelease);
+
+  // Connections that are still being opened are not in use.
+  const inUse = (): number => Math.min(taken.size + takenBefore, pool.totalCount - pool.idleCount);
+
+  function isCurrent(client: PoolClient): boolean {
+    // A connection that is older than this call counts as opened when it is first lent.
+    if (!madeIn.has(client)) madeIn.set(client, generation);
+    return madeIn.get(client) === generation;
+  }
+
+  async function connect(): Promise<PoolClient> {
+    for (;;) {
+      const client = await lendable();
+      if (closed) {
+        client.release();
+        throw stopped();
+      }
+      // A connection that the caller returned inside a transaction would add that transaction to the next one.
+      if (isCurrent(client) && !isInTransaction(client)) {
+        open.add(client);
+        return client;
+      }
+      client.release(true);
+      cut(client);
+    }
+  }
+
+  function failed(attempt = breaker.attempt()): void {
+    hasOpened = false;
+    attempt?.failed();
+  }
+
+  async function lendable(): Promise<PoolClient> {
+    if (closed) throw stopped();
+    // The pool goes on opening connections after the deadline of the request that needed them.
+    if (hasOpened && breaker.state !== "closed") breaker.attempt()?.succeeded();
+    const attempt = attemptToOpen();
+    try {
+      const client = await withDeadline(acquireTimeoutMs, take);
+      if (isCurrent(client)) attempt?.succeeded();
+      else attempt?.cancelled();
+      return client;
+    } catch (error) {
+      if (inUse() >= max) {
+        attempt?.cancelled();
+        throw exhausted(error);
+      }
+      failed(attempt);
+      throw notAnswering(error, breaker.retryAfterMs);
+    }
+  }
+
+  /** Returns an attempt of the breaker if the pool has to open a connection, else undefined. */
+  function attemptToOpen(): Attempt | undefined {
+    if (pool.idleCount > pool.waitingCount || inUse() >= max) return undefined;
+    const attempt = breaker.attempt();
+    if (attempt !== undefined) return attempt;
+    const { retryAfterMs } = breaker;
+    throw notAnswering(new BreakerOpenError(retryAfterMs), retryAfterMs);
+  }
+
+  async function take(signal: AbortSignal): Promise<PoolClient> {
+    const client = await pool.connect();
+    // The deadline has passed, so no caller waits for this connection.
+    if (signal.aborted) client.release();
+    return client;
+  }
+
+  async function returned(client: ClientBase): Promise<void> {
+    await new Promise<void>((resolve) => {
+      onReturn.set(client, resolve);
+      client.once("end", resolve);
+    });
+  }
+
+  return {
+    pool,
+    max,
+    // The pool hides the password from enumeration, so the spread does not copy it.
+    client: { ...pool.options, password: pool.options.password },
+    open,
+    statementDeadlineMs: options.statementTimeoutMs,
+    connect,
+    onStuck() {
+      generation += 1;
+      failed();
+    },
+    async close() {
+      closed = true;
+      if (closePool) {
+        // At the deadline, cut the connections that the caller has taken as well.
+        for (const client of taken) open.add(client);
+        if (!hasEnded(pool)) await pool.end();
+      }
+      await Promise.all([...open].map(returned));
+    },
+    detach(onError) {
+      pool.removeListener("connect", onConnect);
+      pool.removeListener("acquire", onAcquire);
+      pool.removeListener("release", onRelease);
+      pool.removeListener("error", onError);
+    },
+  };
+}
+
+const ignore = (): void => undefined;
+
+const stopped = (): Error => notAnswering(new Error("the database was stopped"));
+
+function isInTransaction(client: PoolClient): boolean {
+  const status = (client as Partial<PoolClient>).getTransactionStatus?.();
+  return status === "T" || status === "E";
+}

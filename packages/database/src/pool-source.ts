@@ -1,0 +1,26 @@
+import type { ClientBase, ClientConfig, Pool, PoolClient } from "pg";
+
+/** A pool with deadlines for its connections: one that this package opened, or the caller's. */
+export interface PoolSource {
+  readonly pool: Pool;
+  /** Maximum number of connections. */
+  readonly max: number;
+  /** Configuration for the connection of the readiness check. */
+  readonly client: ClientConfig;
+  /** Connections that are cut if `close()` does not end in time. */
+  readonly open: Set<ClientBase>;
+  /** Time limit that a connection gives each statement; undefined if the connections of the pool have one already. */
+  readonly statementDeadlineMs: number | undefined;
+  /**
+   * Returns a connection that was not open when the server last hung.
+   *
+   * @throws ProblemError 503
+   */
+  connect(): Promise<PoolClient>;
+  /** Retires all existing connections, because they lead to the same hung server. */
+  readonly onStuck: () => void;
+  /** Waits until the connections are returned, and closes the pool if this package has to close it. */
+  close(): Promise<void>;
+  /** Removes all listeners, and the given listener for errors, from the caller's pool. */
+  detach(onError: (error: Error) => void): void;
+}

@@ -1,0 +1,62 @@
+import type { PoolClient } from "pg";
+import { requestCancel } from "./cancel.ts";
+import { GRACE_MS } from "./client-config.ts";
+import { GAVE_UP } from "./problems.ts";
+
+/** The time limit for the statements on one connection, and what happened to them. */
+export interface StatementDeadline {
+  /** Whether the server was asked to cancel. The request may arrive late and cancel the connection's next statement. */
+  readonly cancelled: boolean;
+  /** Whether a statement continued after it was cancelled, so that the server counts as hung. */
+  readonly hung: boolean;
+  /** Runs a statement. At the deadline the server is asked to cancel it; without a reply to that, the promise rejects. */
+  run<T>(send: () => Promise<T>): Promise<T>;
+  /** Asks the server to cancel the current statement. */
+  cancel(): void;
+}
+
+/**
+ * Gives the statements on a connection of the caller's pool a time limit without changing the settings of its session, which
+ * the caller uses later.
+ */
+export function createStatementDeadline(client: PoolClient, deadlineMs: number): StatementDeadline {
+  let cancelled = false;
+  let hung = false;
+
+  function cancel(): void {
+    cancelled = true;
+    requestCancel(client, GRACE_MS);
+  }
+
+  return {
+    get cancelled() {
+      return cancelled;
+    },
+    get hung() {
+      return hung;
+    },
+    cancel,
+    run<T>(send: () => Promise<T>): Promise<T> {
+      return new Promise<T>((resolve, reject) => {
+        const giveUp = (): void => {
+          hung = true;
+          reject(new Error(GAVE_UP));
+        };
+        let timer = setTimeout(() => {
+          cancel();
+          timer = setTimeout(giveUp, GRACE_MS);
+        }, deadlineMs);
+        send().then(
+          (result) => {
+            clearTimeout(timer);
+            resolve(result);
+          },
+          (error: unknown) => {
+            clearTimeout(timer);
+            reject(error as Error);
+          },
+        );
+      });
+    },
+  };
+}
