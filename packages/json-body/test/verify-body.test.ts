@@ -142,7 +142,6 @@ for (const stack of stacks) {
     it("is not called for a body over the limit, of another type or charset, or for a GET without a body", async () => {
       const { verify, seen } = recorder();
       await using server = await serve(stack, { verify, maxBytes: 10 });
-      const head = "POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n";
       expect((await post(server.url, "x".repeat(11))).status).to.equal(413);
       expect((await post(server.url, "{}", { "Content-Type": "text/plain" })).status).to.equal(415);
       expect(
