@@ -45,7 +45,7 @@ export const NOTHING_FOUND: Findings = {
 };
 
 const MAX_EXAMPLES = 20;
-// A round that has not moved for this long is dead, for example because its job is.
+// A round without progress for this long is dead, for example because its job is dead.
 const STALLED = "15 minutes";
 const UNENDED =
   "the verification before this one did not end: see its jobs of the task rollups:verify-tenants";
@@ -177,7 +177,7 @@ where rollup = $1`,
 export interface Rounds {
   /** The last complete one; undefined before the first one. */
   readonly last: Verification | undefined;
-  /** Seconds since the running one has moved, if it is dead; otherwise undefined. */
+  /** Seconds since the last progress of the running one, if it is dead; otherwise undefined. */
   readonly stalledSeconds: number | undefined;
 }
 

@@ -156,7 +156,7 @@ describe("createVerifier()", function () {
     expect(each.logger.lines).to.have.length(1);
   });
 
-  it("keeps a round that is running, and replaces one that has not moved for 15 minutes", async () => {
+  it("keeps a round that is running, and replaces one without progress for 15 minutes", async () => {
     await using each = await open();
     const begin = (round: string): Promise<void> | undefined =>
       each.verifier.handlers["rollups:verify"]?.({ scheduled_for: round }, {});

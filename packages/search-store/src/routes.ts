@@ -121,7 +121,7 @@ async function asProblem<T>(place: keyof typeof PLACES, work: () => Promise<T>):
     return await work();
   } catch (error) {
     const { code } = error as { readonly code?: unknown };
-    // The search has checked the job: only its size is left to refuse.
+    // The search has checked the rest of the job, so only its size can be refused.
     if (code === "ERR_SVC_JOB_ARGUMENT") throw payloadTooLarge(undefined, { cause: error });
     if (!(error instanceof SearchError)) throw error;
     if (code === "ERR_SVC_SEARCH_TENANT") throw forbidden("this request is not scoped to a tenant");

@@ -16,7 +16,7 @@ describe("a sample in the README of @svc/search-store", function () {
     expect(stdout).to.equal("0001_vector 1\n0002_svc_chunks 8\n");
   });
 
-  it("searches as a plugin of a service, with its routes", async function () {
+  it("searches through the plugin of a service and its routes", async function () {
     const { pool, url, vector } = server();
     if (!vector) return this.skip();
     const name = `readme_${randomBytes(4).toString("hex")}`;

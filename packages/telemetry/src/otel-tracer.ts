@@ -44,7 +44,7 @@ function requiredApi(): Api | undefined {
   try {
     return require.cache[require.resolve("@opentelemetry/api")]?.exports as Api | undefined;
   } catch {
-    // A bundle contains the API, so that it cannot be resolved.
+    // A bundle contains the API, so its path cannot be resolved.
     return undefined;
   }
 }

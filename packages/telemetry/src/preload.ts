@@ -37,7 +37,7 @@ export const instrumentations = {
     disableIncomingRequestInstrumentation: true,
     requireParentforOutgoingSpans: true,
   }),
-  /** Nothing until `setConfig()` changes `ignoreLayersType`: a request already has its span (TRACE-22). */
+  /** Creates no spans until `setConfig()` changes `ignoreLayersType`: a request already has its span (TRACE-22). */
   express: new ExpressInstrumentation({ ignoreLayersType: everyLayer }),
   /** Statements, while a span is open. Those of `traceQueries()` are not traced twice. */
   pg: new PgInstrumentation({ requireParentSpan: true, ignoreConnectSpans: true }),

@@ -8,7 +8,7 @@ import { register } from "./registration.ts";
 /** Name of the instrumentation scope of the spans that this package makes. */
 export const SCOPE = "@svc/telemetry";
 
-/** Spans of this process: who makes them, and how to take it back. */
+/** The tracer of this process, and the function that unregisters its provider. */
 export interface Provider {
   readonly tracer: Tracer;
   /** Unregisters what was registered for the whole process. */

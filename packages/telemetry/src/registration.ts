@@ -19,7 +19,7 @@ let serving: TracerProvider | undefined;
  * Registers a provider for the whole process, with a context manager and a propagator. While several providers are open,
  * the oldest one serves the application's own tracers.
  *
- * @returns a function that takes it back; the others remain registered
+ * @returns a function that unregisters it; the others remain registered
  */
 export function register({ api, asyncHooks }: OpenTelemetry, provider: TracerProvider): () => void {
   shared ??= {

@@ -39,7 +39,7 @@ export function scrubbedAttributes(
     else if (!Object.hasOwn(given, known)) named[known] = value;
   }
   const text = named["db.query.text"] ?? named["db.statement"];
-  // The text of another package has its literals.
+  // A statement that another package records contains its literals.
   delete named["db.statement"];
   const operation = named["db.operation"];
   if (typeof operation !== "string" || !OPERATION.test(operation)) delete named["db.operation"];

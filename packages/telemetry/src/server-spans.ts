@@ -42,7 +42,7 @@ export function serverSpans(api: OpenTelemetry["api"], tracer: Tracer, failures:
     if (req[SPAN] !== undefined || isOpenServerSpan(outer) || httpSpanIn(active) !== undefined)
       return undefined;
     const context = openContext(req);
-    // With an id, requestId() has read the caller's headers, or was told not to trust them.
+    // With an id, requestId() has read the caller's headers, or its options say not to trust them.
     if (context.requestId === "") deferTraceHeaders(context, req);
     const caller = context.trace;
     // A request is not inside a span in which its server was started.
