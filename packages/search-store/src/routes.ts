@@ -115,7 +115,7 @@ export function searchRoutes(options: SearchRoutesOptions): DescribedRoute[] {
 
 const PLACES = { body: ["body"], search: ["body", "text"], id: ["path", "id"] } as const;
 
-/** Runs an operation, and throws the problem of an error that the caller of the route has caused. */
+/** Runs an operation, and turns an error that the request caused into a problem. */
 async function asProblem<T>(place: keyof typeof PLACES, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

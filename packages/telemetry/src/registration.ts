@@ -3,7 +3,7 @@ import { strictPropagator } from "./otel-propagator.ts";
 import { registerProvider } from "./otel-tracer.ts";
 import type { OpenTelemetry } from "./packages.ts";
 
-/** What the instances of this process share; each part only if the application has not registered its own. */
+/** The parts that the instances of this process share, without the parts that the application has registered itself. */
 interface Shared {
   readonly ownsContext: boolean;
   readonly ownsPropagation: boolean;

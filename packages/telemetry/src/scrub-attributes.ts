@@ -4,7 +4,7 @@ import { allowedAttributes } from "./attributes.ts";
 import { SERVER } from "./span-codes.ts";
 import type { SpanOfStatement } from "./sql/span-of-statement.ts";
 
-/** The attributes that may be recorded of a span that another package made. */
+/** The attributes of another package's span that may be recorded. */
 export interface ScrubbedAttributes {
   readonly attributes: SpanAttributes;
   /** Whether the span had the text of a statement. */
@@ -53,7 +53,7 @@ export function scrubbedAttributes(
   return { attributes, hasStatement: true, dropped };
 }
 
-/** Returns what the statement shows about a span. Only the quotes of PostgreSQL are known, so other systems have no table. */
+/** Returns the attributes that a statement gives its span. Only PostgreSQL's quotes are known, so other systems get no table. */
 function fromText({ attributes }: SpanOfStatement, isPostgres: boolean): SpanAttributes {
   if (isPostgres) return attributes;
   const { "db.operation": operation } = attributes;
