@@ -57,8 +57,10 @@ function attempt<T>(make: () => T, errors: ConfigurationError[]): T | undefined 
 }
 
 function placeOf(options: object | undefined): object {
-  const { config, env, profile, plugins } = (options ?? {}) as Readonly<Record<string, unknown>>;
-  return { config, env, profile, plugins };
+  const { config, env, profile, plugins, database, cache } = (options ?? {}) as Readonly<
+    Record<string, unknown>
+  >;
+  return { config, env, profile, plugins, database, cache };
 }
 
 /** Returns the configuration sources; in the reduced profile that is only the environment (PROF-1). */

@@ -1,7 +1,6 @@
 import { createRequire } from "node:module";
 import { describeConfig } from "@svc/config";
 import { health as healthRoutes } from "@svc/health";
-import { createLogger } from "@svc/log";
 import { ConfigurationError } from "@svc/options";
 import { compose, type FrameworkRoute, type PluginParts, stopPhases } from "@svc/plugin";
 import { notFound, problemHandler } from "@svc/problem";
@@ -12,6 +11,8 @@ import { edgeLayers, ownLimitsOf } from "./edge.ts";
 import { frameworkRoutes } from "./framework-routes.ts";
 import { createHttpServer } from "./http-server.ts";
 import { trackRequests } from "./in-flight.ts";
+import { serviceLogger } from "./own-logger.ts";
+import { faultsOfOwn } from "./own-options.ts";
 import { settingOf } from "./plugins/option-names.ts";
 import { startPlugins } from "./plugins/start.ts";
 import { refusePoweredBy } from "./powered-by.ts";
@@ -50,13 +51,7 @@ export async function createService(options?: object): Promise<Service> {
   let service: Service | undefined;
   const { resolved, config } = configure(options, () => service as Service);
   const { service: settings } = config;
-  const log = createLogger({
-    service: settings.name,
-    env: settings.env,
-    level: config.logging.level,
-    json: config.logging.json,
-    destination: resolved.logDestination,
-  });
+  const log = serviceLogger(resolved, config);
   for (const note of config.notes) log.warn({}, note);
   if (settings.debug && settings.env === "prod") {
     log.warn({}, "DEBUG IS ON IN PROD: internal error details reach clients; unset SVC_DEBUG");
@@ -117,6 +112,7 @@ async function assemble(
       ...unusedCode(resolved, config),
       ...faultsOfJobs(config.plugin, resolved.work),
       ...faultsOfKind(resolved, config),
+      ...faultsOfOwn(resolved, settings),
     ],
     startTimeoutMs,
   });
@@ -146,7 +142,8 @@ async function assemble(
   const layered = serves ? all : all.map(probed);
   const hasOwnLimits = ownLimitsOf(layered);
   const isWeb = serves && resolved.kind === "web";
-  const edge = edgeLayers(settings, layered, hasOwnLimits, isWeb ? webEdge(config) : undefined);
+  const web = isWeb ? webEdge(config) : undefined;
+  const edge = edgeLayers(settings, layered, hasOwnLimits, web, resolved, log);
   const files = isWeb ? webFiles(resolved, config, routes) : [];
   const front = [...layered.flatMap((each) => each.page ?? []), framework.front, ...files];
   // The application's middleware stays in separate layers, so that Express handles its promises and errors as usual.

@@ -1,14 +1,21 @@
 import type { ServiceSettings } from "@svc/config";
-import type { Middleware } from "@svc/context";
+import type { Logger, Middleware } from "@svc/context";
 import { bodyLimit, jsonBody } from "@svc/json-body";
 import { requestId } from "@svc/request-id";
 import cors from "cors";
 import type { PluginParts } from "@svc/plugin";
+import type { PageHelmet } from "./helmet-headers.ts";
+import { type BodyPaths, ownBodies } from "./own-bodies.ts";
 import { securityHeaders } from "./security-headers.ts";
 import { trustedHosts } from "./trusted-hosts.ts";
 import type { WebEdge } from "./web/kind-web.ts";
 
 type LayerSlot = "edge" | "identity" | "admission" | "behindBody";
+
+/** Options in code for the middleware before an application's routes. */
+interface EdgeCode extends BodyPaths {
+  readonly helmet?: PageHelmet | undefined;
+}
 
 /**
  * Returns the middleware that runs before an application's routes, in order.
@@ -20,14 +27,22 @@ export function edgeLayers(
   plugins: readonly PluginParts[],
   hasOwnLimits: PluginParts["hasOwnLimits"],
   web: WebEdge | undefined,
+  code: EdgeCode,
+  logger: Logger,
 ): readonly Middleware[] {
   const of = (slot: LayerSlot): readonly (Middleware | undefined)[] => plugins.map((each) => each[slot]);
   const { maxBodyBytes } = settings;
+  const parsers = [web?.formBody, jsonBody({ maxBytes: maxBodyBytes, otherTypes: "refuse" })];
   const layers: (Middleware | undefined)[] = [
     requestId(),
     ...of("edge"),
     settings.securityHeaders
-      ? securityHeaders({ https: isDeployed(settings), pageHeaders: web?.pageHeaders })
+      ? securityHeaders({
+          https: isDeployed(settings),
+          pageHeaders: web?.pageHeaders,
+          helmet: code.helmet,
+          logger,
+        })
       : undefined,
     settings.cors.origins.length > 0 ? corsLayer(settings) : undefined,
     settings.trustedHosts.length > 0
@@ -38,8 +53,14 @@ export function edgeLayers(
     web?.sameOrigin,
     ...of("identity"),
     ...of("admission"),
-    web?.formBody,
-    jsonBody({ maxBytes: maxBodyBytes, otherTypes: "refuse" }),
+    ...ownBodies(
+      {
+        rawBodyPaths: [...settings.rawBodyPaths, ...code.rawBodyPaths],
+        streamBodyPaths: [...settings.streamBodyPaths, ...code.streamBodyPaths],
+      },
+      maxBodyBytes,
+      parsers.filter((each) => each !== undefined),
+    ),
     ...of("behindBody"),
   ];
   return layers.filter((layer) => layer !== undefined);

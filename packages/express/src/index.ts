@@ -8,6 +8,11 @@ export type {
   ServiceSubscriber,
   ServiceSubscribers,
 } from "./service-jobs.ts";
+export type { PageHelmet } from "./helmet-headers.ts";
+export type { OwnLogger } from "./own-logger.ts";
+export type { OwnCache, OwnClient } from "./plugins/own-cache.ts";
+export type { OwnDatabase, OwnPool } from "./plugins/own-database.ts";
+export type { MetricsCode } from "./plugins/own-registry.ts";
 export { serve, type Serving } from "./serve.ts";
 export type { ServeOptions } from "./serve-options.ts";
 export type { OwnPlugins, PluginSettings, QueueSettings, Service, ServiceLogger } from "./service.ts";

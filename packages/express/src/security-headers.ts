@@ -1,11 +1,6 @@
-import type { Middleware } from "@svc/context";
-import helmet from "helmet";
-import {
-  ServerResponse,
-  type IncomingMessage,
-  type OutgoingHttpHeader,
-  type OutgoingHttpHeaders,
-} from "node:http";
+import type { Logger, Middleware } from "@svc/context";
+import { ServerResponse, type OutgoingHttpHeader, type OutgoingHttpHeaders } from "node:http";
+import { helmetHeaders, merged, ownHelmetHeaders, type PageHelmet } from "./helmet-headers.ts";
 import { type Header, header, isSeeded, seedHeaders } from "./seeded-headers.ts";
 
 // A data response needs only these four headers: it is not a page, so it must not load anything or be framed.
@@ -28,6 +23,8 @@ interface WithRemovals extends ServerResponse {
 interface SecurityHeadersOptions {
   readonly https: boolean;
   readonly pageHeaders?: readonly Header[] | undefined;
+  readonly helmet?: PageHelmet | undefined;
+  readonly logger?: Logger | undefined;
 }
 
 /**
@@ -35,23 +32,39 @@ interface SecurityHeadersOptions {
  * Keeps headers that the application sets, appends to or removes (EDGE-6, EDGE-7).
  *
  * @param https whether clients use https; if false, headers that require https are omitted
- * @param pageHeaders headers of pages that replace helmet's. Default: none
+ * @param pageHeaders headers of pages that replace helmet's, but not those that `helmet` decides. Default: none
+ * @param helmet the application's options of helmet for pages. If it throws, the page gets the headers without options, and
+ *   `logger` an error. Default: none
+ * @throws ConfigurationError for options that helmet refuses
  */
-export function securityHeaders({ https, pageHeaders = [] }: SecurityHeadersOptions): Middleware {
-  const replaced = new Set(pageHeaders.map(({ key }) => key));
-  const forPages = [...helmetHeaders(https).filter(({ key }) => !replaced.has(key)), ...pageHeaders];
+export function securityHeaders(options: SecurityHeadersOptions): Middleware {
+  const { https, pageHeaders = [], helmet, logger } = options;
+  const fixed = merged(helmetHeaders(https), pageHeaders);
+  const own = helmet && ownHelmetHeaders(helmet, https, pageHeaders);
+
+  function headersOf(res: ServerResponse): readonly Header[] {
+    if (own === undefined) return fixed;
+    try {
+      return own(res.req, res);
+    } catch (err) {
+      logger?.error({ err }, "the option helmet failed; the page has the default security headers");
+      return fixed;
+    }
+  }
 
   /** Replaces the data headers with page headers. */
   function securePage(res: WithRemovals): void {
-    for (const header of forData) if (isSeeded(res, header)) res.setHeader(header.name, pageValue(header));
+    const forPages = headersOf(res);
+    for (const header of forData) {
+      if (!isSeeded(res, header)) continue;
+      const page = forPages.find(({ key }) => key === header.key);
+      if (page === undefined) res.removeHeader(header.name);
+      else res.setHeader(header.name, page.value);
+    }
     for (const { key, name, value } of forPages) {
       const isOwn = dataKeys.has(key) || res.hasHeader(key) || res[REMOVED]?.has(key) === true;
       if (!isOwn) res.setHeader(name, value);
     }
-  }
-
-  function pageValue({ key, value }: Header): string {
-    return forPages.find((each) => each.key === key)?.value ?? value;
   }
 
   function secure(res: ServerResponse, statusCode: number, given: WriteHeadArgument): void {
@@ -143,23 +156,4 @@ function typeIn(headers: OutgoingHttpHeaders | OutgoingHttpHeader[]): unknown {
 
 function isContentType(name: unknown): boolean {
   return typeof name === "string" && name.toLowerCase() === "content-type";
-}
-
-/** Returns helmet's headers. They are the same on every response, so helmet runs only once. */
-function helmetHeaders(https: boolean): readonly Header[] {
-  const set = new Map<string, string>();
-  const recorder = {
-    setHeader: (name: string, value: string) => void set.set(name, value),
-    removeHeader: (name: string) => void set.delete(name),
-  };
-  const middleware = helmet(
-    https
-      ? {}
-      : {
-          strictTransportSecurity: false,
-          contentSecurityPolicy: { directives: { "upgrade-insecure-requests": null } },
-        },
-  );
-  middleware({} as IncomingMessage, recorder as unknown as ServerResponse, () => undefined);
-  return [...set].map(([name, value]) => header(name, value));
 }

@@ -16,6 +16,7 @@ import type { ServiceRollups } from "@svc/rollups/plugin";
 import type { Express } from "express";
 import type { AnyPlugin, CodeEntries } from "@svc/plugin";
 import { builtInPlugins } from "./plugins/built-in.ts";
+import { type OwnConnections, ownOptions, withOwnConnections } from "./own-options.ts";
 import { codeObject, codeOptions, pluginKind, refuseNames } from "./plugins/code-options.ts";
 import { type KeysOf, type OwnPlugins, type Service, serviceMembers } from "./service.ts";
 import {
@@ -62,10 +63,10 @@ export type ServiceOptions<P extends OwnPlugins = Record<never, never>> = BuiltI
  * The options that belong to no plugin. Some types are not derived from the definition: `routes` and `plugins` depend
  * on the custom plugins, and derived types of handlers would check their parameters strictly.
  */
-interface BuiltInOptions<P extends OwnPlugins> extends Omit<
-  OptionsOf<typeof serviceOptions>,
-  "routes" | "plugins" | "jobs" | "subscribers"
-> {
+interface BuiltInOptions<P extends OwnPlugins>
+  extends
+    OwnConnections,
+    Omit<OptionsOf<typeof serviceOptions>, "routes" | "plugins" | "jobs" | "subscribers"> {
   /** Registers the application's routes. Called once, before the service starts. Default none. */
   readonly routes?: ((app: Express, service: Service<P>) => void | Promise<void>) | undefined;
   /** Custom plugins; each is switched on by its name in `[plugins] enabled`. Default none. */
@@ -178,6 +179,7 @@ const serviceOptions = defineOptions("createService()", {
   db: { kind: k.optional(k.objectWith<JobDatabase>("a pool or a database")) },
   /** The application's readiness checks. Default none. */
   checks: { kind: k.withDefault(k.listOf(k.objectWith<ReadinessCheck>("a readiness check", "check")), []) },
+  ...ownOptions,
   /** Where log lines are written, for example `{ write(line) {} }`. Default standard output. */
   logDestination: { kind: k.optional(k.objectWith<LineDestination>("a destination", "write")) },
   /** Whether signals and uncaught errors in the process stop the service after it has started. Default true. */
@@ -205,8 +207,11 @@ export function resolveServiceOptions(
   given: object | undefined,
   serviceOf: () => Service,
 ): ResolvedServiceOptions {
-  const { plugins: own = {} } = (given ?? {}) as { readonly plugins?: unknown };
-  const plugins = [...builtInPlugins, ...(pluginKind.accepts(own) ? Object.values(own) : [])] as AnyPlugin[];
+  const { plugins: own = {}, ...others } = (given ?? {}) as { readonly plugins?: unknown };
+  const plugins = [
+    ...withOwnConnections(builtInPlugins, others),
+    ...(pluginKind.accepts(own) ? Object.values(own) : []),
+  ] as AnyPlugin[];
   const ofPlugins = Object.fromEntries(
     plugins.map((plugin) => [plugin.name, { kind: k.optional(codeObject(plugin)) }]),
   );

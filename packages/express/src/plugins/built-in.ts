@@ -8,7 +8,7 @@ import { httpPlugin } from "@svc/http-client/plugin";
 import { queueOptions, queuePlugin, type QueueTools } from "@svc/job-table/plugin";
 import { authOptions, authPlugin } from "@svc/jwt-auth/plugin";
 import { observabilityPlugin } from "@svc/log/plugin";
-import { type MetricsMiddleware, metricsPlugin } from "@svc/metrics/plugin";
+import type { MetricsMiddleware } from "@svc/metrics/plugin";
 import { signInPlugin } from "@svc/oidc-login/plugin";
 import { openapiPlugin } from "@svc/openapi/plugin";
 import { rateLimitPlugin } from "@svc/rate-limit/plugin";
@@ -19,6 +19,7 @@ import { schedulesPlugin } from "@svc/scheduler/plugin";
 import { telemetryPlugin, type TelemetryTools } from "@svc/telemetry/plugin";
 import { tenancyPlugin } from "@svc/tenancy/plugin";
 import { issuingPlugin, type TokenStores } from "@svc/token-issuer/plugin";
+import { metricsWithRegistry } from "./own-registry.ts";
 
 async function adminsOnly(): Promise<Middleware> {
   const { requireRoles } = await import("@svc/jwt-auth");
@@ -129,7 +130,7 @@ const tokenStores = definePlugin({
 export const builtInPlugins = [
   observabilityPlugin,
   joinPlugins("telemetry", telemetryTools, telemetryPlugin),
-  metricsPlugin,
+  metricsWithRegistry,
   databasePlugin,
   joinPlugins("queue", queueTools, schedulesPlugin, queuePlugin),
   eventsPlugin,

@@ -1,0 +1,142 @@
+import { ConfigurationError, errorText, type Fault, unknownOption } from "@svc/options";
+import type { Request, Response } from "express";
+import helmet, { type HelmetOptions } from "helmet";
+import { type IncomingMessage, type ServerResponse, validateHeaderValue } from "node:http";
+import { type Header, header } from "./seeded-headers.ts";
+
+/** Options of helmet for the pages of a service, or a function that returns them for each page. */
+export type PageHelmet = HelmetOptions | ((req: Request, res: Response) => HelmetOptions);
+
+/** Returns the headers of one page. */
+export type PageHeadersOf = (req: IncomingMessage, res: ServerResponse) => readonly Header[];
+
+/** Returns helmet's headers for pages without options of the application. They are the same on every page. */
+export function helmetHeaders(https: boolean): readonly Header[] {
+  return recorded(helmet(optionsFor(https, {})), {} as IncomingMessage, {} as ServerResponse);
+}
+
+/**
+ * Returns a function for the headers of pages with the application's options. It calls helmet once per page if the options
+ * or a directive are a function, else only here.
+ *
+ * @param https whether clients use https; if false, the defaults for headers that require https are omitted
+ * @param pageHeaders headers that replace helmet's, unless the application's options contain them
+ * @throws ConfigurationError for options that helmet refuses
+ */
+export function ownHelmetHeaders(
+  given: PageHelmet,
+  https: boolean,
+  pageHeaders: readonly Header[],
+): PageHeadersOf {
+  if (typeof given === "function") {
+    return (req, res) => {
+      const options = given(req as Request, res as Response);
+      return withPageHeaders(recorded(helmet(optionsFor(https, options)), req, res), pageHeaders, options);
+    };
+  }
+  const unknown = unknownOptions(given);
+  if (unknown.length > 0) throw new ConfigurationError("createService()", unknown);
+  const middleware = checked(() => helmet(optionsFor(https, given)));
+  const headersOf: PageHeadersOf = (req, res) =>
+    withPageHeaders(recorded(middleware, req, res), pageHeaders, given);
+  if (hasFunctions(given)) return headersOf;
+  const headers = checked(() => headersOf({} as IncomingMessage, {} as ServerResponse));
+  return () => headers;
+}
+
+/** Returns both lists of headers; those of the second list replace headers of the first one. */
+export function merged(first: readonly Header[], second: readonly Header[]): readonly Header[] {
+  const replaced = new Set(second.map(({ key }) => key));
+  return [...first.filter(({ key }) => !replaced.has(key)), ...second];
+}
+
+function withPageHeaders(
+  headers: readonly Header[],
+  pageHeaders: readonly Header[],
+  options: Readonly<HelmetOptions>,
+): readonly Header[] {
+  const isDecided = ({ key }: Header): boolean =>
+    decisions[key]?.some((name) => options[name] !== undefined) === true;
+  return merged(
+    headers,
+    pageHeaders.filter((each) => !isDecided(each)),
+  );
+}
+
+/** The options that decide a header. */
+const decisions: Readonly<Record<string, readonly (keyof HelmetOptions)[]>> = {
+  "content-security-policy": ["contentSecurityPolicy"],
+  "x-frame-options": ["xFrameOptions", "frameguard"],
+  "referrer-policy": ["referrerPolicy"],
+};
+
+/** Returns the options with defaults for a service without https: such headers would lock out the browser. */
+function optionsFor(https: boolean, given: Readonly<HelmetOptions>): HelmetOptions {
+  if (https) return given;
+  const { contentSecurityPolicy: policy = true } = given;
+  const { directives = {}, useDefaults = true } = typeof policy === "object" ? policy : {};
+  const isDecided = "upgrade-insecure-requests" in directives || "upgradeInsecureRequests" in directives;
+  const relaxed =
+    policy === false || isDecided || !useDefaults
+      ? policy
+      : {
+          ...(typeof policy === "object" ? policy : {}),
+          directives: { ...directives, "upgrade-insecure-requests": null },
+        };
+  const hasTransport = "strictTransportSecurity" in given || "hsts" in given;
+  // helmet's type allows one of these two names, which the spread hides.
+  return {
+    ...(hasTransport ? {} : { strictTransportSecurity: false }),
+    ...given,
+    contentSecurityPolicy: relaxed,
+  } as HelmetOptions;
+}
+
+function hasFunctions({ contentSecurityPolicy: policy }: Readonly<HelmetOptions>): boolean {
+  const directives = typeof policy === "object" ? (policy.directives ?? {}) : {};
+  return Object.values(directives).some(
+    (values) => typeof values === "object" && [...(values ?? [])].some((each) => typeof each === "function"),
+  );
+}
+
+/** Returns the headers that helmet sets, in place of setting them. */
+function recorded(
+  middleware: ReturnType<typeof helmet>,
+  req: IncomingMessage,
+  res: ServerResponse,
+): readonly Header[] {
+  const set = new Map<string, string>();
+  // Inherits from the response, because directives read members such as `res.locals`.
+  const recorder = Object.create(res, {
+    setHeader: {
+      value(name: string, value: string) {
+        // Here a wrong value is a fault of the options; on the response it would be an error of the handler.
+        validateHeaderValue(name, value);
+        set.set(name, value);
+      },
+    },
+    removeHeader: { value: (name: string) => void set.delete(name) },
+  }) as ServerResponse;
+  middleware(req, recorder, (error) => {
+    if (error !== undefined) throw error;
+  });
+  return [...set].map(([name, value]) => header(name, value));
+}
+
+/** Returns a fault for each option that helmet would ignore. */
+function unknownOptions(given: Readonly<HelmetOptions>): readonly Fault[] {
+  // helmet has a member for each of its options.
+  const known = Object.keys(helmet);
+  return Object.keys(given)
+    .filter((name) => !known.includes(name))
+    .map((name) => ({ key: `helmet.${name}`, message: unknownOption(name, known) }));
+}
+
+function checked<T>(make: () => T): T {
+  try {
+    return make();
+  } catch (error) {
+    const message = `has options that helmet refuses: ${errorText(error)}`;
+    throw new ConfigurationError("createService()", [{ key: "helmet", message }], { cause: error });
+  }
+}

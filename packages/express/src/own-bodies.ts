@@ -1,0 +1,53 @@
+import { type Middleware, routedPathOf } from "@svc/context";
+import { rawBody } from "@svc/json-body";
+import { compose } from "@svc/plugin";
+
+/** Paths whose bodies the application reads itself. */
+export interface BodyPaths {
+  /** `req.body` is a `Buffer` with the bytes as sent. */
+  readonly rawBodyPaths: readonly string[];
+  /** Nothing reads the body. */
+  readonly streamBodyPaths: readonly string[];
+}
+
+/**
+ * Returns the parsers of bodies, replaced on some paths and all paths below them.
+ *
+ * @param parsers the parsers of all other bodies
+ */
+export function ownBodies(
+  { rawBodyPaths, streamBodyPaths }: BodyPaths,
+  maxBytes: number,
+  parsers: readonly Middleware[],
+): readonly Middleware[] {
+  if (rawBodyPaths.length + streamBodyPaths.length === 0) return parsers;
+  const isRaw = below(rawBodyPaths);
+  const isStream = below(streamBodyPaths);
+  const readRaw = rawBody({ maxBytes });
+  const parse = compose(parsers);
+  const ownBodiesMiddleware: Middleware = (req, res, next) => {
+    const path = routedPathOf(req.url ?? "").toLowerCase();
+    const raw = isRaw(path);
+    const stream = isStream(path);
+    // A longer path is more precise, so it decides.
+    if (raw > stream) readRaw(req, res, next);
+    else if (stream > raw) next();
+    else parse(req, res, next);
+  };
+  return [ownBodiesMiddleware];
+}
+
+/** Returns a function that finds the length of the longest path which contains another path; 0 if none does. */
+function below(paths: readonly string[]): (path: string) => number {
+  // Express ignores the letter case of paths, so a route may match a path in another case.
+  const prefixes = paths.map((path) => path.toLowerCase());
+  return (path) => {
+    let longest = 0;
+    for (const prefix of prefixes) {
+      const isBelow =
+        path.startsWith(prefix) && (path.length === prefix.length || path[prefix.length] === "/");
+      if (isBelow && prefix.length > longest) longest = prefix.length;
+    }
+    return longest;
+  };
+}

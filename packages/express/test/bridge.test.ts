@@ -1,0 +1,174 @@
+import { randomBytes } from "node:crypto";
+import { requestId } from "@svc/request-id";
+import { signToken } from "@svc/test-support";
+import { expect } from "chai";
+import type { Express, RequestHandler, Response, Router } from "express";
+import { expressjwt, type Request as JwtRequest } from "express-jwt";
+import { pino } from "pino";
+// Its types declare `id` and `log` of every request too.
+import { pinoHttp } from "pino-http";
+import request from "supertest";
+import { bridgeRequests } from "@svc/express/bridge";
+import { onBothMajors } from "./support/majors.ts";
+import { startService } from "./support/test-service.ts";
+
+const secret = randomBytes(32).toString("base64");
+const token = signToken({ sub: "u-1", scope: "a b", aud: "orders", team: { name: "x" } }, secret);
+const enabled = `[plugins]
+enabled = ["observability", "auth"]
+[plugin.auth]
+mode = "secret"
+algorithms = ["HS256"]
+audience = "orders"
+`;
+const env = { SVC_AUTH_SECRET: secret };
+
+/** A handler as express-jwt and pino-http applications have it. */
+const legacy: RequestHandler = (req, res) => {
+  req.log.info("one");
+  req.log.warn({ order: 7 }, "two %s", "words");
+  res.json({ id: req.id, requestId: req.requestId, sub: req.auth?.sub, auth: req.auth });
+};
+
+interface Answer {
+  readonly id: string;
+  readonly requestId: string;
+  readonly sub?: string;
+  readonly auth?: object;
+}
+
+const get = async (app: unknown, path = "/legacy"): Promise<Answer> => {
+  const asked = request(app as Express)
+    .get(path)
+    .set("Authorization", `Bearer ${token}`);
+  return (await asked.set("X-Request-ID", "r-1")).body as Answer;
+};
+
+describe("bridgeRequests()", function () {
+  this.timeout(30_000);
+
+  onBothMajors((express) => {
+    it("gives a legacy handler in createService() what express-jwt and pino-http give it", async () => {
+      const lines: object[] = [];
+      const logger = pino({}, { write: (text) => void lines.push(JSON.parse(text) as object) });
+      const old = express() as Express;
+      old.use(pinoHttp({ logger, genReqId: () => "r-1" }));
+      old.use(expressjwt({ secret: Buffer.from(secret), algorithms: ["HS256"] }));
+      old.get("/legacy", legacy);
+      const before = await get(old);
+      expect(before).to.include({ id: "r-1", sub: "u-1" });
+      expect(before.auth).to.include({ aud: "orders" });
+
+      await using test = await startService({
+        toml: enabled,
+        env,
+        app: express() as Express,
+        routes(app, { log }) {
+          bridgeRequests(app, { logger: log });
+          app.get("/legacy", legacy);
+        },
+      });
+      expect(await get(test.service.app)).to.deep.equal({ ...before, requestId: "r-1" });
+      expect(test.lines.find(({ message }) => message === "one")).to.include({
+        level: "info",
+        request_id: "r-1",
+      });
+      expect(test.lines.find(({ message }) => message === "two words")).to.include({
+        level: "warn",
+        order: 7,
+        request_id: "r-1",
+      });
+    });
+
+    it("has the principal as req.user, and no user and claims without a caller", async () => {
+      await using test = await startService({
+        toml: enabled,
+        env,
+        app: express() as Express,
+        routes(app, { log }) {
+          bridgeRequests(app, { logger: log });
+          app.get("/me", ({ user, auth }, res) => {
+            res.json({ subject: user?.subject, scopes: user?.scopes, claims: auth === user?.claims });
+          });
+        },
+      });
+      expect(await get(test.service.app, "/me")).to.deep.equal({
+        subject: "u-1",
+        scopes: ["a", "b"],
+        claims: true,
+      });
+      expect((await request(test.service.app).get("/me")).body).to.deep.equal({ claims: true });
+    });
+
+    it("works in routers, mounted applications and applications without createService()", async () => {
+      const lines: object[] = [];
+      const logger = pino({}, { write: (text) => void lines.push(JSON.parse(text) as object) });
+      const app = express() as Express;
+      const mounted = express() as Express;
+      const router = (express as unknown as { Router(): Router }).Router();
+      router.get("/legacy", legacy);
+      mounted.get("/legacy", legacy);
+      bridgeRequests(app, { logger });
+      app.use(requestId());
+      app.use("/router", router);
+      app.use("/mounted", mounted);
+      for (const path of ["/router/legacy", "/mounted/legacy"])
+        expect(await get(app, path), path).to.deep.equal({ id: "r-1", requestId: "r-1" });
+      expect(lines).to.have.length(4);
+      const none = express() as Express;
+      bridgeRequests(none, { logger });
+      none.get("/legacy", legacy);
+      expect(await get(none)).to.deep.equal({ id: "", requestId: "" });
+    });
+
+    it("lets other code set the members of one request", async () => {
+      const app = express() as Express;
+      bridgeRequests(app, { logger: pino({ level: "silent" }) });
+      app.get(
+        "/set",
+        (req, _res, next) => {
+          Object.assign(req, { id: "mine", user: { subject: "other" } });
+          next();
+        },
+        (req, res) => void res.json({ id: req.id, user: req.user, keys: Object.keys(req).includes("user") }),
+      );
+      app.get("/after", (req, res) => void res.json({ id: req.id, user: req.user }));
+      expect(await get(app, "/set")).to.deep.equal({ id: "mine", user: { subject: "other" }, keys: true });
+      expect(await get(app, "/after")).to.deep.equal({ id: "" });
+    });
+  });
+
+  it("accepts handlers with the type of express-jwt", async () => {
+    const typed = (req: JwtRequest, res: Response): void => void res.json({ sub: req.auth?.sub });
+    await using test = await startService({
+      toml: enabled,
+      env,
+      routes(app, { log }) {
+        bridgeRequests(app, { logger: log });
+        app.get("/typed", typed);
+      },
+    });
+    expect(await get(test.service.app, "/typed")).to.deep.equal({ sub: "u-1" });
+  });
+
+  it("is off by default", async () => {
+    await using test = await startService({
+      toml: enabled,
+      env,
+      routes(app) {
+        app.get("/off", (req, res) => {
+          res.json(["id", "requestId", "log", "user", "auth"].filter((name) => name in req));
+        });
+      },
+    });
+    expect(await get(test.service.app, "/off")).to.deep.equal([]);
+  });
+
+  it("refuses a value that is no application, and a missing logger", () => {
+    const logger = pino({ level: "silent" });
+    expect(() => bridgeRequests({}, { logger })).to.throw(
+      "app: must be an Express application, as returned by express()",
+    );
+    expect(() => bridgeRequests({}, {} as { logger: typeof logger })).to.throw("logger: is required");
+  });
+});
