@@ -45,6 +45,12 @@ const proxy: k.Kind<string> = {
   },
 };
 
+/** A path of routes, which also contains all paths below it. */
+const path: k.Kind<string> = k.string({
+  pattern: /^(?:\/(?!\.{1,2}(?:\/|$))[\w~!$&'()+,;=@%.-]+)+$/,
+  expects: 'a path such as "/webhooks" without a slash at its end, a parameter or a wildcard',
+});
+
 /** `[service.cors]`: which pages from other origins may call the service (EDGE-4). */
 const corsTable = defineOptions("[service.cors]", {
   /** Origins such as `https://app.example.com`, or `*`. Default: none, which switches CORS off. */
@@ -131,6 +137,10 @@ export const serviceTable = defineOptions("[service]", {
     key: "max_body_bytes",
     kind: k.withDefault(k.integer({ min: 1, max: 2 ** 30 }), 2 * 1024 * 1024),
   },
+  /** Paths, and all paths below them, where `req.body` is a `Buffer` with the bytes as sent, as for webhooks. Default: none. */
+  rawBodyPaths: { key: "raw_body_paths", kind: k.withDefault(k.listOf(path), []) },
+  /** Paths, and all paths below them, whose bodies nothing reads before the routes, as for a proxy. Default: none. */
+  streamBodyPaths: { key: "stream_body_paths", kind: k.withDefault(k.listOf(path), []) },
   /** Whether responses have an ETag. Default: true. */
   etag: { key: "etag", kind: k.withDefault(k.boolean(), true) },
   /** Whether Express is optimised; this does not change responses. Default: true. */
@@ -166,6 +176,9 @@ export const serviceTable = defineOptions("[service]", {
     const message = `must be shorter than ${name("shutdownTimeoutSeconds")}, the time limit of the whole shutdown`;
     yield fault("drainDelaySeconds", message);
   }
+  const raw = new Set(options.rawBodyPaths.map((each) => each.toLowerCase()));
+  for (const each of options.streamBodyPaths.filter((path) => raw.has(path.toLowerCase())))
+    yield fault("streamBodyPaths", `contains ${each}, which is also in ${name("rawBodyPaths")}`);
 });
 
 /** The settings in `[service]`. */

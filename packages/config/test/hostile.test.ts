@@ -50,7 +50,7 @@ describe("loadConfig() with hostile input", () => {
     expect(faultsOf('[service]\n"a\\nb" = 1\nenv = "x\\ny"')).to.deep.equal([
       'service."a\\nb": is unknown; expected one of name, version, env, host, port, debug, drain_delay, ' +
         "shutdown_timeout, request_timeout, headers_timeout, receive_timeout, keep_alive_timeout, send_timeout, " +
-        "max_connections, max_body_bytes, etag, tune, readiness_timeout, trusted_proxies, trusted_hosts, security_headers, cors",
+        "max_connections, max_body_bytes, raw_body_paths, stream_body_paths, etag, tune, readiness_timeout, trusted_proxies, trusted_hosts, security_headers, cors",
       'service.env: must be one of "local", "dev", "staging", "prod"; it is "x\\ny"',
     ]);
   });

@@ -70,6 +70,8 @@ describe("loadConfig()", () => {
       sendTimeoutSeconds: 60,
       maxConnections: undefined,
       maxBodyBytes: 2_097_152,
+      rawBodyPaths: [],
+      streamBodyPaths: [],
       etag: true,
       tune: true,
       readinessTimeoutSeconds: 2,
@@ -186,6 +188,8 @@ describe("loadConfig()", () => {
     ["port", "65536"],
     ["request_timeout", "0"],
     ["max_body_bytes", "1.5"],
+    ["raw_body_paths", '["/a/"]'],
+    ["stream_body_paths", '["/a/../b"]'],
     ["name", '"a\\nb"'],
   ]) {
     it(`rejects ${key} = ${wrong}`, () => {

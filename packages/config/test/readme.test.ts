@@ -36,6 +36,6 @@ describe("the README's table of keys", () => {
     for (const name of keys.flatMap(({ key, env }) => [key, env ?? key])) {
       expect(markdown).to.match(new RegExp(`[\`.*]${name}\``));
     }
-    expect(keys).to.have.lengthOf(23);
+    expect(keys).to.have.lengthOf(25);
   });
 });
