@@ -92,7 +92,7 @@ describe("createCache({ client })", function () {
     await until("it answers", () => cache.redis.call("ping").catch(() => undefined));
   });
 
-  it("rejects a client of another library, and a client combined with a place to connect to", () => {
+  it("rejects a client of another library, and a client combined with a URL or a cluster", () => {
     const message = (options: object): string => {
       try {
         void createCache(options as CacheOptions).stop();

@@ -18,7 +18,7 @@ export interface Resolved {
   readonly variables: ReadonlySet<string>;
 }
 
-// Deeper than any key that a table defines.
+// This depth exceeds that of every key that a table defines.
 const deepest = 16;
 
 /**

@@ -13,7 +13,7 @@ const words: k.Kind<readonly string[]> = k.listOf(
   k.string({ pattern: /^[\w!#$%&'*+.^`|~-]+$/, expects: "an HTTP method or header name" }),
 );
 
-// Zero means "immediately" to a timer and "never" to Node's servers, so it is not accepted.
+// Rejects zero, which means "immediately" to a timer and "never" to Node's servers.
 function seconds(highest: number): k.Kind<number> {
   return k.number({ min: 0.01, max: highest });
 }

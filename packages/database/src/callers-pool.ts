@@ -6,7 +6,10 @@ import { hasEnded } from "./pool-kind.ts";
 import type { PoolSource } from "./pool-source.ts";
 import { exhausted, notAnswering } from "./problems.ts";
 
-/** Requests that have given up remain in the pool's queue; with so many of them, no further request is queued. */
+/**
+ * Maximum number of timed-out requests in the pool's queue, from which they cannot be removed. At the limit, new requests are
+ * rejected.
+ */
 const MOST_ABANDONED = 1000;
 
 /**
@@ -24,7 +27,7 @@ export function guardPool(options: ResolvedDatabase, pool: Pool, breaker: Breake
   /** Number of connections that were in use before. */
   let takenBefore = pool.totalCount - pool.idleCount;
   const open = new Set<ClientBase>();
-  /** Number of requests that have given up but are still in the pool's queue. */
+  /** Number of requests that have timed out but are still in the pool's queue. */
   let abandoned = 0;
   const onReturn = new Map<ClientBase, () => void>();
   /** Whether the pool has opened a connection since the last failure. */
@@ -63,7 +66,7 @@ export function guardPool(options: ResolvedDatabase, pool: Pool, breaker: Breake
   }
 
   async function connect(): Promise<PoolClient> {
-    // Each round closes a connection of the pool, which has at most `max`; the next ones are new.
+    // Each round closes one of the pool's old connections, of which there are at most `max`; later rounds get new ones.
     for (let round = 0; round <= max; round++) {
       const client = await lendable();
       if (closed) {
@@ -90,7 +93,7 @@ export function guardPool(options: ResolvedDatabase, pool: Pool, breaker: Breake
     if (closed) throw stopped();
     if (hasEnded(pool)) throw notAnswering(new Error(POOL_HAS_ENDED));
     if (abandoned >= MOST_ABANDONED) throw exhausted(new Error("too many requests wait for a connection"));
-    // The pool goes on opening connections after the deadline of the request that needed them.
+    // The pool continues to open a connection after the deadline of the request that needed it.
     if (hasOpened && breaker.state !== "closed") breaker.attempt()?.succeeded();
     const attempt = attemptToOpen();
     try {
@@ -177,7 +180,7 @@ const POOL_HAS_ENDED = "the pool has ended";
 
 const ignore = (): void => undefined;
 
-// The class may know how to connect, for example with a token that it requests.
+// The pool's class may connect in its own way, for example with a token that it requests.
 function clientClassOf(pool: Pool): new (config: ClientConfig) => Client {
   const { Client: own } = pool as { readonly Client?: unknown };
   return typeof own === "function" ? (own as typeof Client) : Client;

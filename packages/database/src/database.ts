@@ -66,8 +66,8 @@ export interface Database extends Queryable, Connectable, AsyncDisposable {
    */
   connect(): Promise<LentConnection>;
   /**
-   * The pool itself, for data mappers. It has the same deadlines, but throws the errors from `pg`. If it is the caller's, it
-   * has only its own deadlines.
+   * The pool itself, for data mappers. It has the same deadlines, but throws the errors from `pg`. The caller's pool has only
+   * its own deadlines.
    */
   readonly pool: Pool;
   /** Returns the check for `/ready`, always the same object. */

@@ -52,7 +52,7 @@ export function lend(client: PoolClient, { onStuck, watch, statementDeadlineMs }
     const problem = verdict === "lost" ? notAnswering(error) : tooSlow(error);
     broken ??= problem;
     if (verdict === "stuck") {
-      // With its own `query_timeout`, the caller's pool gives up on a statement that the server still executes.
+      // The caller's pool may have a shorter `query_timeout`, which rejects a statement that the server still executes.
       if (deadline?.hung === false) deadline.cancel();
       else onStuck();
     }

@@ -5,11 +5,14 @@ import { GAVE_UP } from "./problems.ts";
 
 /** The time limit for the statements on one connection, and what happened to them. */
 export interface StatementDeadline {
-  /** Whether the server was asked to cancel. The request may arrive late and cancel the connection's next statement. */
+  /** Whether a cancel request was sent. It may arrive late and cancel the connection's next statement. */
   readonly cancelled: boolean;
   /** Whether a statement continued after it was cancelled, so that the server counts as hung. */
   readonly hung: boolean;
-  /** Runs a statement; a cursor is returned as it is, without a deadline. At the deadline the server is asked to cancel it; without a reply to that, the promise rejects. */
+  /**
+   * Runs a statement, and sends a cancel request at its deadline; rejects if the server then does not end it. Returns a cursor
+   * unchanged, without a deadline.
+   */
   run<T>(send: () => Promise<T>): Promise<T>;
   /** Asks the server to cancel the current statement. */
   cancel(): void;

@@ -20,7 +20,7 @@ const Cursor = UntypedCursor as new (text: string) => Cursor;
 const ask = async (database: Database): Promise<object> =>
   database.readiness().check(new AbortController().signal);
 
-describe("createDatabase({ pool }) at its edges", function () {
+describe("createDatabase({ pool }) in edge cases", function () {
   this.timeout(60_000);
   const postgres = testDatabase({ name: "edges" });
   const pools: Pool[] = [];
@@ -36,7 +36,7 @@ describe("createDatabase({ pool }) at its edges", function () {
   });
 
   describe("listeners", () => {
-    it("are gone after stop() from a connection that the caller has taken, and after its first return", async () => {
+    it("are removed from a connection that the caller has taken, at its first return and by stop()", async () => {
       const plain = await poolOf().connect();
       const usual = plain.listenerCount("error");
       plain.release();
@@ -53,7 +53,7 @@ describe("createDatabase({ pool }) at its edges", function () {
       again.release();
     });
 
-    it("are gone from a connection that was lent during stop()", async () => {
+    it("are removed from a connection that is returned during stop()", async () => {
       const pool = poolOf({ max: 1 });
       const database = guarded(pool);
       const client = await pool.connect();
@@ -69,7 +69,7 @@ describe("createDatabase({ pool }) at its edges", function () {
       after.release();
     });
 
-    it("are gone from the pool when a connection that was cut at stopTimeoutMs is returned", async () => {
+    it("are removed from the pool when a connection that was cut at stopTimeoutMs is returned", async () => {
       const pool = poolOf();
       const count = (): number[] => EVENTS.map((event) => pool.listenerCount(event));
       const before = count();
@@ -85,7 +85,7 @@ describe("createDatabase({ pool }) at its edges", function () {
   });
 
   describe("a statement", () => {
-    it("that pg refuses to send causes no request to cancel a later one", async () => {
+    it("that pg refuses to send does not cause a cancel request for a later one", async () => {
       const pool = poolOf({ max: 1 });
       await using database = guarded(pool, { statementTimeoutMs: 100 });
       await until("it is refused", async () => {
@@ -95,7 +95,7 @@ describe("createDatabase({ pool }) at its edges", function () {
       expect((await pool.query("select pg_sleep(0.5), 1 as one")).rows).to.have.lengthOf(1);
     });
 
-    it("may be a cursor, as on an own pool", async () => {
+    it("may be a cursor, as with createDatabase({ url })", async () => {
       const pool = poolOf({ max: 1 });
       await using theirs = guarded(pool);
       await using own = createDatabase({ url: postgres.url, ...PATIENT });
@@ -151,7 +151,7 @@ describe("createDatabase({ pool }) at its edges", function () {
     let made = 0;
     class OwnClient extends Client {
       constructor(config: PoolConfig) {
-        // As a class does that computes where to connect.
+        // A custom client class may compute where to connect.
         super({ ...config, host: new URL(postgres.url).hostname, port: Number(new URL(postgres.url).port) });
         made += 1;
       }
@@ -179,7 +179,7 @@ describe("createDatabase({ pool }) at its edges", function () {
     expect(opened).to.be.within(2, 4);
   });
 
-  it("does not let requests that have given up pile up in the pool's queue", async () => {
+  it("limits the number of timed-out requests in the pool's queue", async () => {
     const pool = poolOf({ max: 1 });
     await using database = guarded(pool, { acquireTimeoutMs: 5 });
     const theirs = await pool.connect();
@@ -199,7 +199,7 @@ describe("createDatabase({ pool }) while the pool opens its first connection", f
   this.timeout(60_000);
   const postgres = testPostgresServer();
 
-  it("later reports a server that hangs as not answering, not as a pool that is in use", async () => {
+  it("reports the database as unavailable, not the pool as exhausted, when the server hangs later", async () => {
     const pool = new Pool({ connectionString: postgres.url, max: 1 });
     const opening = pool.connect();
     await using database = createDatabase({ pool, acquireTimeoutMs: 300, closePool: true });

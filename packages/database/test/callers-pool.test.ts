@@ -77,7 +77,7 @@ describe("createDatabase({ pool })", function () {
     const pool = poolOf({ max: 1 });
     await using database = guarded(pool, { statementTimeoutMs: 500 });
     await using other = createDatabase({ url: postgres.url, ...PATIENT });
-    // On a slow machine the connection may be given up before the server has cancelled: then repeat.
+    // Repeat, because on a slow machine the client may close the connection before the server cancels the statement.
     await until("the server has cancelled the statement", async () => {
       const before = await pidOf(pool);
       const { status, code, cause } = await problem(database.query("select pg_sleep(60)"));
@@ -97,7 +97,7 @@ describe("createDatabase({ pool })", function () {
     expect((await pool.query("select pg_sleep(0.2), 1 as one")).rows).to.have.lengthOf(1);
   });
 
-  it("closes a connection on which the pool's own query_timeout has given up, and does not open the breaker", async () => {
+  it("closes a connection whose statement exceeded the pool's own query_timeout, and does not open the breaker", async () => {
     const pool = poolOf({ max: 2, query_timeout: 500 });
     await using database = guarded(pool, { breakerFailures: 1 });
     const idle = await database.connect();
@@ -444,7 +444,7 @@ describe("options of createDatabase({ pool })", () => {
     return [];
   }
 
-  it("reject each option for the connections of an own pool, even if its value is the default", () => {
+  it("reject each option for connections that the package opens itself, even if its value is the default", () => {
     const options = {
       url: "postgres://app:s3cret@h/x",
       host: "h",

@@ -38,7 +38,7 @@ describe("requestCancel()", () => {
     await once(server.listen(0, "127.0.0.1"), "listening");
     const { port } = server.address() as AddressInfo;
     const stream = { remoteAddress: "127.0.0.1", remotePort: port };
-    // Names may stand for several servers, so the name counts only for a socket in a folder.
+    // A name may stand for several servers, so requestCancel() uses the name only if it is the folder of a socket.
     const client = clientOf({ host: "several.invalid", port: 1, connection: { stream } });
     expect(await received(client)).to.equal(REQUEST);
   });
@@ -60,7 +60,7 @@ describe("requestCancel()", () => {
     const ended = new Promise((resolve) => socket.once("close", resolve));
     socket.on("error", () => undefined);
     socket.resume();
-    // Half open: the server keeps its side, so only the destroyed client makes a write fail.
+    // The connection is half open: the server keeps its side, so a write fails only if the client was destroyed.
     const writes = setInterval(() => socket.write("x"), 10);
     await ended;
     clearInterval(writes);

@@ -225,7 +225,7 @@ describe("mapperPool()", function () {
     }
   });
 
-  it("throws when it is used after the end of the transaction that it was given", async () => {
+  it("rejects a statement after the end of the transaction that it was created for", async () => {
     await using database = createDatabase({ url: postgres.url, ...PATIENT, max: 1 });
     const pool = await database.transaction((tx) => mapperPool(tx));
     const error = await rejection(pool.query("select 1"));

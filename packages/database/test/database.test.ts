@@ -56,7 +56,7 @@ describe("createDatabase", () => {
 
   it("returns 503 for a statement that takes too long, and keeps its connection", async () => {
     await using hurried = createDatabase({ url: postgres.url, max: 1, statementTimeoutMs: 500 });
-    // The client's own limit is half a second longer. On a slow machine it may close the connection first: then repeat.
+    // Repeat: the client's own limit is only half a second longer, so on a slow machine it may close the connection first.
     const pid = async (): Promise<unknown> => (await hurried.query("select pg_backend_pid() as pid")).rows[0];
     await until("the server has ended it, and nothing else", async () => {
       const before = await pid().catch(() => undefined);

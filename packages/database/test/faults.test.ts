@@ -15,7 +15,7 @@ import { Client } from "pg";
 import { PATIENT } from "./support/patient.ts";
 import { problem } from "./support/problem.ts";
 
-// A time limit far above every deadline in this file.
+// This time limit is far above every deadline in this file.
 const SOON_MS = 20_000;
 
 // Nothing listens on port 1, whereas another process could take a free port during the test.

@@ -13,7 +13,7 @@ export const DEFAULT_OUTBOX = "svc_outbox";
 /** Default name of an inbox table (OUT-3). */
 export const DEFAULT_INBOX = "svc_inbox";
 
-// Leaves room for the suffixes of the index names.
+// This limit leaves room for the suffixes of the index names.
 const tableName = tableNameKind(48);
 
 const timeouts = {

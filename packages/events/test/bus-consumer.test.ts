@@ -77,7 +77,7 @@ describe("createBusConsumer()", function () {
       .that.equals(
         "not a valid event: data.lines[0].id is an integer outside the safe range (-(2^53-1)..2^53-1); send it as a string",
       );
-    // An unknown member of the envelope is dropped without checking its numbers.
+    // The consumer drops an unknown member of the envelope without checking its numbers.
     const large = '{"n":[9007199254740991,1e300,1700000000123456800],"id":"12345678901234567890"}';
     await bus.deliver({ ...MESSAGE, body: body(large, ',"offset":12345678901234567890') });
     const jobs = await bench.jobs();

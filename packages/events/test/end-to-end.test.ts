@@ -13,7 +13,7 @@ describe("an event", function () {
   const database = testDatabase({ name: "events-end-to-end" });
   const redis = testRedis();
 
-  it("EVT-2 EVT-8 OUT-1 from a committed transaction reaches a local subscriber and one in another service once each", async () => {
+  it("EVT-2 EVT-8 OUT-1 reaches one local and one remote subscriber once each after its transaction commits", async () => {
     await using bench = await openBench(database.url, 20);
     await prepareEffects(bench.pool);
     const open = (): ReturnType<typeof createRedisStreamsBus> =>

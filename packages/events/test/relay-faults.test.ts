@@ -157,7 +157,7 @@ describe("a relay during faults", function () {
     const events = bench.events({ subscribers });
     await events.publish({ type: "a", id: "1", data: {} });
     await events.publish({ type: "a", id: "2", data: {} });
-    // The state that a relay leaves when it dies after a claim.
+    // This statement creates the state that a relay leaves when it dies after a claim.
     await bench.pool.query(
       `update ${bench.outbox.name} set attempts = case id when '2' then 20 else 1 end, available_at = now() + interval '60 seconds'`,
     );
@@ -203,7 +203,7 @@ describe("a relay during faults", function () {
     const late = bench.relay(events);
     const done = late.drainOnce();
     await until("it is claimed", async () => (await bench.rows())[0]?.attempts === 1);
-    // The state after another relay has released the row and claimed it again.
+    // This statement creates the state after another relay has released the row and claimed it again.
     await bench.pool.query(`update ${bench.outbox.name} set available_at = now() + interval '50 seconds'`);
     gate.resolve();
     expect(await done).to.include({ relayed: 0 });

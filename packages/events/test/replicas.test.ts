@@ -22,7 +22,7 @@ describe("several replicas", function () {
       const bus = Object.assign(obedientBus(), {
         async publish(messages: readonly BusMessage[]) {
           await atTheBus(by);
-          // The latency of a broker and its network.
+          // This pause simulates the latency of a broker and its network.
           await sleep(5);
           taken.push(...messages.map(({ id }) => id));
         },

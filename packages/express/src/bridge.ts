@@ -47,8 +47,8 @@ export type BridgeOptions = OptionsOf<typeof bridgeOptions>;
 
 /**
  * Adds `id`, `requestId`, `log`, `user` and `auth` to the requests of an Express application (4 or 5) and the applications
- * mounted in it, for handlers that were written for express-jwt, passport or pino-http. Each reads the request's context when
- * it is read. A value that other code sets replaces it for that request.
+ * mounted in it, for handlers that were written for express-jwt, passport or pino-http. Each member reads the request's context
+ * on access. A value that other code sets replaces it for that request.
  *
  * @throws ConfigurationError for a value that is not an Express application, and for a missing logger
  */

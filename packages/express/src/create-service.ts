@@ -28,8 +28,8 @@ import { acceptUpgrades, upgradeOptions } from "./upgrades.ts";
 import { webEdge, webErrors, webFiles } from "./web/kind-web.ts";
 import { createWork } from "./work/work.ts";
 
-// Loaded by require(), so that the hooks of instrumentations see it in every way of starting: those that `--require` installs
-// do not see a CommonJS module that an ES module imports.
+// Load Express with require(), because the hooks of instrumentations that `--require` installs do not see a CommonJS module
+// that an ES module imports.
 const express = createRequire(import.meta.url)("express") as () => Express;
 
 /** Time limit for all stop hooks in one phase together, in milliseconds. */

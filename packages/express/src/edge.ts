@@ -49,7 +49,7 @@ export function edgeLayers(
       ? trustedHosts(settings.trustedHosts, calledByAddress(plugins))
       : undefined,
     unless(hasOwnLimits, bodyLimit({ maxBytes: maxBodyBytes })),
-    // Before identity, which may look up and renew a session.
+    // The same-origin rule runs before identity, which may look up and renew a session.
     web?.sameOrigin,
     ...of("identity"),
     ...of("admission"),

@@ -16,8 +16,8 @@ export function helmetHeaders(https: boolean): readonly Header[] {
 }
 
 /**
- * Returns a function for the headers of pages with the application's options. It calls helmet once per page if the options
- * or a directive are a function, else only here.
+ * Returns a function for the headers of pages with the application's options. It calls helmet for each page if the options or a
+ * directive are a function; otherwise helmet runs once, at creation.
  *
  * @param https whether clients use https; if false, the defaults for headers that require https are omitted
  * @param pageHeaders headers that replace helmet's, unless the application's options contain them
@@ -99,18 +99,18 @@ function hasFunctions({ contentSecurityPolicy: policy }: Readonly<HelmetOptions>
   );
 }
 
-/** Returns the headers that helmet sets, in place of setting them. */
+/** Returns the headers that helmet would set, without setting them. */
 function recorded(
   middleware: ReturnType<typeof helmet>,
   req: IncomingMessage,
   res: ServerResponse,
 ): readonly Header[] {
   const set = new Map<string, string>();
-  // Inherits from the response, because directives read members such as `res.locals`.
+  // The recorder inherits from the response, because directives read members such as `res.locals`.
   const recorder = Object.create(res, {
     setHeader: {
       value(name: string, value: string) {
-        // Here a wrong value is a fault of the options; on the response it would be an error of the handler.
+        // Report an invalid value here as a fault of the options; on the response it would become an error of the handler.
         validateHeaderValue(name, value);
         set.set(name, value);
       },
@@ -125,7 +125,7 @@ function recorded(
 
 /** Returns a fault for each option that helmet would ignore. */
 function unknownOptions(given: Readonly<HelmetOptions>): readonly Fault[] {
-  // helmet has a member for each of its options.
+  // The function `helmet` has a member for each of its options.
   const known = Object.keys(helmet);
   return Object.keys(given)
     .filter((name) => !known.includes(name))

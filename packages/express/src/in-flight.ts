@@ -22,7 +22,7 @@ export interface TrackOptions {
   readonly maxBodyBytes: number;
   /** Time limit for receiving a whole request. Default: none, because the server itself has one. */
   readonly receiveTimeoutMs?: number | undefined;
-  /** Returns whether a request has limits of its own, so that those of time do not apply. Default: none has. */
+  /** Returns whether a request has its own limits, so that these time limits do not apply. Default: no request has. */
   readonly hasOwnLimits?: ((req: IncomingMessage) => boolean) | undefined;
 }
 
@@ -34,9 +34,9 @@ interface Entry {
   readonly res: ServerResponse;
   before: Entry | undefined;
   after: Entry | undefined;
-  /** False after the sweep has ended the request or passed it over, and for a request with limits of its own. */
+  /** False after the sweep has ended or skipped the request, and for a request with its own limits. */
   waits: boolean;
-  /** False for a request with limits of its own. */
+  /** False for a request with its own limits. */
   readonly isLimited: boolean;
 }
 
@@ -127,7 +127,7 @@ export function trackRequests(
     }
   }
 
-  // Node ends slow requests itself, but cannot exempt any.
+  // Node has a limit for slow requests too, but cannot exempt any request from it.
   if (receiveTimeoutMs > 0) {
     receiver = setInterval(sweepIncomplete, Math.min(500, Math.max(10, receiveTimeoutMs / 4)));
     receiver.unref();

@@ -29,7 +29,7 @@ export function ownBodies(
     const path = routedPathOf(req.url ?? "").toLowerCase();
     const raw = isRaw(path);
     const stream = isStream(path);
-    // A longer path is more precise, so it decides.
+    // A longer path is more specific, so it takes precedence.
     if (raw > stream) readRaw(req, res, next);
     else if (stream > raw) next();
     else parse(req, res, next);

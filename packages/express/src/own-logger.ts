@@ -21,7 +21,7 @@ interface LoggerSettings {
   readonly logging: { readonly level: string; readonly json: boolean };
 }
 
-/** Returns the logger of a service: the caller's with the fields of the request, else one that writes JSON lines. */
+/** Returns the logger of a service: the application's logger with the fields of the request, or else a logger of JSON lines. */
 export function serviceLogger(
   { logger, logDestination: destination }: LoggerCode,
   { service, logging: { level, json } }: LoggerSettings,
@@ -86,7 +86,7 @@ function senderTo(logger: OwnLogger): (line: Line) => void {
   };
 }
 
-// winston takes the message first; it accepts an object only as the only argument.
+// winston takes the message first, and accepts an object only as its sole argument.
 function isWinston(logger: OwnLogger): boolean {
   const { transports, log } = logger as { readonly transports?: unknown; readonly log?: unknown };
   return Array.isArray(transports) && typeof log === "function";

@@ -16,7 +16,7 @@ const helmetKind: k.Kind<PageHelmet> = {
     typeof value === "function" || (typeof value === "object" && value !== null && !Array.isArray(value)),
 };
 
-/** Options of `createService()` for what an application has already, and for bodies that it reads itself. */
+/** Options of `createService()` for objects that an application already has, and for bodies that it reads itself. */
 export const ownOptions = {
   /**
    * A pino logger, `console`, a winston logger, or an object with the same methods, for all lines of the service. It is not
@@ -47,7 +47,7 @@ const ownPlugins: Readonly<Record<string, AnyPlugin>> = {
   cache: ownCachePlugin,
 };
 
-/** Returns the plugins, with other ones in place of those whose connection the application has itself. */
+/** Returns the plugins; replaces each plugin whose connection the application provides. */
 export function withOwnConnections(
   plugins: readonly AnyPlugin[],
   given: Readonly<Record<string, unknown>>,
@@ -104,7 +104,7 @@ export function faultsOfOwn(parts: OwnParts, settings: ServiceSettings): readonl
   return faults;
 }
 
-// Found here too, so that they are reported together with all other faults.
+// Check helmet's options here too, so that their faults are reported together with all others.
 function faultsOfHelmet(helmet: PageHelmet | undefined): readonly Fault[] {
   try {
     if (helmet !== undefined) ownHelmetHeaders(helmet, true, []);

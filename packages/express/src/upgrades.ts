@@ -36,7 +36,7 @@ export function acceptUpgrades(server: Server, listener: RequestListener): void 
     res.once("close", () => (isClosed = true));
     // A middleware that takes over the connection detaches the response from it.
     socket.once("close", () => isClosed || res.emit("close"));
-    // Node has not read the body, whose bytes would be taken for the new protocol.
+    // Node has not read the body, so its bytes would be treated as part of the new protocol.
     const { "content-length": length = "0", "transfer-encoding": encoding } = req.headers;
     if (length !== "0" || encoding !== undefined) {
       sendProblem(req, res, badRequest("a request that asks for another protocol must have no body"));

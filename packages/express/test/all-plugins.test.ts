@@ -12,10 +12,10 @@ import { vectorServer } from "./support/vector-server.ts";
 
 const secret = randomBytes(32).toString("base64");
 
-/** The bus that events need only with several services. */
+/** The settings of a bus, which the plugin `events` needs only with several services. */
 const BUS = 'bus = "nats"\nurl = "${NATS_URL}"';
 
-/** The tables that a plugin needs besides its name, with the plugins that it needs. */
+/** The configuration tables of the plugins that require settings. */
 const tables: Readonly<Record<string, string>> = {
   cache: '[plugin.cache]\nurl = "${REDIS_URL}"',
   auth: `[plugin.auth]\nmode = "secret"\nalgorithms = ["HS256"]\nsecret = "${secret}"`,
@@ -42,7 +42,7 @@ describe("every name that [plugins] enabled accepts", function () {
   const database = testDatabase({ name: "each-plugin" });
   const redis = testRedis();
 
-  /** What a plugin needs besides its own table, and what its message says without that. */
+  /** The requirements of a plugin besides its own table, and its error message without them. */
   const needs: Readonly<
     Record<string, { readonly message: RegExp; readonly with?: readonly string[]; readonly code?: object }>
   > = {

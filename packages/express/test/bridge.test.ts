@@ -5,7 +5,7 @@ import { expect } from "chai";
 import type { Express, RequestHandler, Response, Router } from "express";
 import { expressjwt, type Request as JwtRequest } from "express-jwt";
 import { pino } from "pino";
-// Its types declare `id` and `log` of every request too.
+// The types of pino-http also declare `id` and `log` of every request.
 import { pinoHttp } from "pino-http";
 import request from "supertest";
 import { bridgeRequests } from "@svc/express/bridge";
@@ -23,7 +23,7 @@ audience = "orders"
 `;
 const env = { SVC_AUTH_SECRET: secret };
 
-/** A handler as express-jwt and pino-http applications have it. */
+/** A handler of an application that uses express-jwt and pino-http. */
 const legacy: RequestHandler = (req, res) => {
   req.log.info("one");
   req.log.warn({ order: 7 }, "two %s", "words");
@@ -48,7 +48,7 @@ describe("bridgeRequests()", function () {
   this.timeout(30_000);
 
   onBothMajors((express) => {
-    it("gives a legacy handler in createService() what express-jwt and pino-http give it", async () => {
+    it("gives a legacy handler in createService() the same members as express-jwt and pino-http", async () => {
       const lines: object[] = [];
       const logger = pino({}, { write: (text) => void lines.push(JSON.parse(text) as object) });
       const old = express() as Express;
@@ -80,7 +80,7 @@ describe("bridgeRequests()", function () {
       });
     });
 
-    it("has the principal as req.user, and no user and claims without a caller", async () => {
+    it("sets req.user to the principal, and leaves user and claims undefined without a caller", async () => {
       await using test = await startService({
         toml: enabled,
         env,
@@ -164,7 +164,7 @@ describe("bridgeRequests()", function () {
     expect(await get(test.service.app, "/off")).to.deep.equal([]);
   });
 
-  it("refuses a value that is no application, and a missing logger", () => {
+  it("rejects a value that is not an application, and a missing logger", () => {
     const logger = pino({ level: "silent" });
     expect(() => bridgeRequests({}, { logger })).to.throw(
       "app: must be an Express application, as returned by express()",

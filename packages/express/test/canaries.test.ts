@@ -47,7 +47,7 @@ sources = ["token"]
 `,
 );
 
-/** Returns the variables of an export to the receiver, with credentials. */
+/** Returns the environment variables for an export to the receiver, with credentials. */
 function exportTo(receiver: OtlpReceiver): Record<string, string> {
   const endpoint = new URL(receiver.url);
   endpoint.username = canaries.endpointUser;
@@ -64,7 +64,7 @@ interface Running {
   readonly lineWith: (...texts: readonly string[]) => Promise<string>;
 }
 
-/** Runs a service, and returns what it has written, with the spans that it exports when it stops. */
+/** Runs a service, and returns its log lines, its pages and its exported spans once it has stopped. */
 async function writtenBy(
   receiver: OtlpReceiver,
   options: TestServiceOptions,
@@ -121,7 +121,7 @@ async function sendCanaries({ url, lineWith }: Running): Promise<void> {
   await lineWith("job done", '"task":"note.added->count"');
 }
 
-/** Where a rule allows a value to be written. */
+/** The places where a rule allows a value to be written. */
 const allowed: Readonly<Record<string, readonly string[]>> = {
   // LOG-3
   unmatchedPath: ["request: http_path"],
@@ -133,7 +133,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   wrappedSqlError: ["a request failed: err.message", "a request failed: err.stack"],
   // TRACE-17: the message of an exception that is not from PostgreSQL is recorded.
   errorMessage: ["a request failed: err.message", "a request failed: err.stack", "export"],
-  // The text that the column `last_error` has, too.
+  // The column `last_error` contains the same text.
   jobError: ["job is dead: reason"],
 };
 

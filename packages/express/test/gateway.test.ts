@@ -206,7 +206,7 @@ describe("the plugin `gateway`", function () {
     }
   });
 
-  it("AUTH-14 passes on only requests of a verified caller with require_auth", async () => {
+  it("AUTH-14 with require_auth, passes on only requests of verified callers", async () => {
     const auth = ', "auth"';
     const keys = 'require_auth = true\n[plugin.auth]\nmode = "secret"\nalgorithms = ["HS256"]\n';
     await using test = await start(keys, auth, { env: { SVC_AUTH_SECRET: SECRET } });
@@ -242,7 +242,7 @@ describe("the plugin `gateway`", function () {
     expect(line).to.include({ http_status: 101, http_path: "/api/ws" });
   });
 
-  it("handles a request that asks for another protocol as usual where no route takes it over", async () => {
+  it("handles a request that asks for another protocol as an ordinary one if no route takes over its connection", async () => {
     await using test = await start("", "", {
       routes: (app) => void app.get("/own", (_req, res) => void res.json({ own: true })),
     });
@@ -273,7 +273,7 @@ describe("the plugin `gateway`", function () {
     expect(await stopped).to.equal(0);
   });
 
-  it("RDY-16 reports targets that are not answering, without their address", async () => {
+  it("RDY-16 reports targets that do not respond, without their address", async () => {
     const gone = await startTarget();
     await using test = await startService({ toml: toml(gone.url, "critical = true") });
     await gone[Symbol.asyncDispose]();

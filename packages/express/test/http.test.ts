@@ -115,7 +115,7 @@ describe("the plugin `http`", function () {
     }
   });
 
-  it("ends calls when the response to the request is due", async () => {
+  it("aborts calls at the request timeout", async () => {
     await using test = await callerOf(echo.url, "attempts = 1", { toml: "request_timeout = 0.2\n" });
     expect((await request(test.url).get("/call/hang")).status).to.equal(504);
     await until("the call has ended", () =>
@@ -125,7 +125,7 @@ describe("the plugin `http`", function () {
     );
   });
 
-  it("RDY-16 reports an upstream that is not answering, which is critical only if the file says so", async () => {
+  it("RDY-16 reports an upstream that does not respond, which is critical only if the file says so", async () => {
     for (const critical of [false, true]) {
       await using gone = await startEcho();
       await gone[Symbol.asyncDispose]();

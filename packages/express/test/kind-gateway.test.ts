@@ -111,7 +111,7 @@ describe("a service with a gateway", () => {
     };
     expect(await open("Cookie: a=1\r\nOrigin: http://evil.example\r\n")).to.equal(403);
     expect(await open("Cookie: a=1\r\n")).to.equal(403);
-    // The target is not a WebSocket server: these requests reach it.
+    // These requests reach the target, which is not a WebSocket server.
     expect(await open("Cookie: a=1\r\nOrigin: http://x\r\n")).not.to.equal(403);
     expect(await open("Origin: http://evil.example\r\n")).not.to.equal(403);
   });

@@ -29,7 +29,7 @@ describe("the security headers of a web service", () => {
         "x-content-type-options": "nosniff",
         "referrer-policy": "same-origin",
       });
-      // The other headers are those of every page.
+      // All other headers are the same as on every page.
       for (const name of ["cross-origin-opener-policy", "origin-agent-cluster", "x-dns-prefetch-control"])
         expect(headers).to.have.property(name);
     });

@@ -57,7 +57,7 @@ describe("the public files of a web service", () => {
     startService({ kind: "web", publicDir: folder, routes, ...options });
 
   onBothMajors((express) => {
-    it("PROF-7 are sent with type, length, validators and an age of an hour", async () => {
+    it("PROF-7 are sent with type, length, validators and a max-age of one hour", async () => {
       await using test = await start({ app: express() });
       const { status, text, headers } = await request(test.url).get("/style.css?v=1");
       expect([status, text]).to.deep.equal([200, files["style.css"]]);
@@ -113,7 +113,7 @@ describe("the public files of a web service", () => {
       expect(headers).to.include({ "content-length": "21", "cache-control": "public, max-age=3600" });
     });
 
-    it("PROF-7 are replaced by 304 for conditional requests, without the headers of data", async () => {
+    it("PROF-7 are replaced by 304 for conditional requests, without the headers of data responses", async () => {
       await using test = await start({ app: express() });
       for (const path of ["/style.css", "/deep/page.html"]) {
         const { headers } = await request(test.url).get(path);
@@ -129,7 +129,7 @@ describe("the public files of a web service", () => {
             etag: headers["etag"],
             "cache-control": "public, max-age=3600",
           });
-          // The policy of data would replace the policy of the cached page.
+          // The policy of data responses would replace the policy of the cached page.
           expect(again.headers["content-security-policy"]).to.equal(policy);
           for (const name of ["x-frame-options", "referrer-policy", "content-type"])
             expect(again.headers).not.to.have.property(name);

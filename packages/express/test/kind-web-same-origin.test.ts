@@ -29,7 +29,7 @@ async function ask(
 
 describe("the same-origin rule of a web service", () => {
   onBothMajors((express) => {
-    it("PROF-7 refuses a form of another site with 403", async () => {
+    it("PROF-7 rejects a form from another site with 403", async () => {
       await using test = await startService({ kind: "web", app: express(), routes });
       const foreign: readonly Record<string, string>[] = [
         { Origin: "https://evil.example" },
@@ -57,7 +57,7 @@ describe("the same-origin rule of a web service", () => {
       }
     });
 
-    it("PROF-7 refuses every unsafe method with a cookie, with any body or none", async () => {
+    it("PROF-7 rejects every unsafe method with a cookie, with or without a body", async () => {
       await using test = await startService({ kind: "web", app: express(), routes });
       const JSON_TYPE = { "Content-Type": "application/json" };
       for (const method of ["POST", "PUT", "PATCH", "DELETE"]) {
@@ -68,7 +68,7 @@ describe("the same-origin rule of a web service", () => {
       }
     });
 
-    it("PROF-7 refuses the three types of an HTML form without a cookie too", async () => {
+    it("PROF-7 rejects the three types of an HTML form even without a cookie", async () => {
       await using test = await startService({ kind: "web", app: express(), routes });
       for (const type of [
         FORM,
@@ -148,7 +148,7 @@ algorithms = ["RS256"]
       };
       const status = async (path: string): Promise<number> =>
         (await ask(test.url, { path, headers, body: "code=1&state=2" })).status;
-      // The login itself responds: today it accepts only GET.
+      // The login itself responds, because it accepts only GET.
       expect(await status("/auth/acme/callback?x=1")).to.equal(405);
       for (const path of [
         "/auth/acme/start",

@@ -85,7 +85,7 @@ describe("one trace", function () {
         runChild(orderProgram, { env: { ...env(), TOML: orderToml("pair"), ROLE: role } });
       [server, worker] = await Promise.all([start("server"), start("worker")]);
       await Promise.all([server.listening(), worker.listening()]);
-      // One after the other: of several jobs within ten milliseconds, the last ones share a later notification.
+      // Send the orders one after the other: later jobs within ten milliseconds of the first one share a delayed notification.
       expect(await order(server.url(), "o-1", { traceparent: TRACEPARENT })).to.equal(201);
       await worker.line(isDone("order.billed->note", "o-1"));
       expect(await order(server.url(), "o-2")).to.equal(201);
@@ -126,11 +126,11 @@ describe("one trace", function () {
       expect(treeOf(traceOf("o-2"), undefined)).to.deep.equal(requestTree("pair_jobs"));
     });
 
-    it("TRACE-13 starts the trace of a job without one at the job", () => {
+    it("TRACE-13 starts a new trace at a job without a trace", () => {
       expect(treeOf(traceOf("o-3"), undefined)).to.deep.equal(jobTree);
     });
 
-    it("TRACE-22 TRACE-30 exports every span once, and none of polls, probes and events of its own", () => {
+    it("TRACE-22 TRACE-30 exports every span once, and no span of polls, probes and the service's own events", () => {
       const traceIds = ["o-1", "o-2", "o-3"].map((id) => traceOf(id)[0]?.traceId);
       const expected = 2 * requestTree("").length + jobTree.length;
       expect(new Set(traceIds)).to.have.property("size", 3);
@@ -194,7 +194,7 @@ describe("one trace", function () {
   });
 
   describe("of a process that serves requests and runs jobs", () => {
-    it("TRACE-13 TRACE-20 has the same spans, and starts a trace at a job without one", async () => {
+    it("TRACE-13 TRACE-20 creates the same spans, and starts a new trace at a job without a trace", async () => {
       receiver.clear();
       {
         await using test = await startService({
@@ -228,7 +228,7 @@ describe("one trace", function () {
       "a parser that loses the asynchronous context, with requestId() behind it": [losesContext, requestId()],
     };
     for (const [name, layers] of Object.entries(parsers)) {
-      it(`TRACE-8 has the statements behind ${name} below the request`, async () => {
+      it(`TRACE-8 makes the span of a statement after ${name} a child of the request's span`, async () => {
         await using db = createDatabase({ url: database.url });
         await using tracing = telemetry({ service: "orders", exporter: "memory" });
         await tracing.ready;

@@ -9,12 +9,12 @@ import { startService } from "./support/test-service.ts";
 
 const majors = { "express 4": express4 as unknown as typeof express, "express 5": express };
 
-/** A service in `prod` waits before it stops. */
+/** Without this setting, a service in `prod` waits before it stops. */
 const quick = "drain_delay = 0\n";
 
 describe("the plugin `openapi`", () => {
   for (const [major, create] of Object.entries(majors)) {
-    it(`DOC-1 DOC-3 describes the routes of a service on ${major}, and those of the service itself`, async () => {
+    it(`DOC-1 DOC-3 describes the routes of the application on ${major}, and those of the service itself`, async () => {
       await using service = await startService({
         app: create(),
         toml: 'version = "2.0.0"\n[plugin.openapi]\ntitle = "Orders"\n',
@@ -66,7 +66,7 @@ describe("the plugin `openapi`", () => {
     expect((await request(service.url).get("/openapi.json")).status).to.equal(404);
   });
 
-  it("logs responses that are not as described, outside prod", async () => {
+  it("logs responses that do not match their description, outside prod", async () => {
     const responses = { 200: { body: z.object({ n: z.number() }) } };
     for (const [env, lines] of [
       ["local", 1],

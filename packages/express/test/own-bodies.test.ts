@@ -82,7 +82,7 @@ describe("createService({ rawBodyPaths, streamBodyPaths })", function () {
         expect((await post(test, path)).body, path).to.deep.equal(parsed);
     });
 
-    it("ERR-18 accepts bodies of every type on raw paths, and none", async () => {
+    it("ERR-18 accepts bodies of every type and empty bodies on raw paths", async () => {
       await using test = await start();
       for (const type of ["text/xml", "application/x-www-form-urlencoded", "application/octet-stream"])
         expect((await post(test, "/webhooks", { body: "a=1\u00e9", type })).body).to.deep.equal({
@@ -107,14 +107,14 @@ describe("createService({ rawBodyPaths, streamBodyPaths })", function () {
       expect(packed.status).to.equal(415);
     });
 
-    it("leaves the body of a stream path to the route; the longer path decides", async () => {
+    it("leaves the body of a stream path to the route; the longer path takes precedence", async () => {
       await using test = await start();
       expect((await post(test, "/streams/json")).body).to.deep.equal({ stream: '{ "a":1 }' });
       expect((await post(test, "/streams/raw")).body).to.deep.equal(raw);
     });
   });
 
-  it("takes the paths from the file and the environment too, and adds those of the code", async () => {
+  it("combines the paths from the file, the environment and the code", async () => {
     const toml = 'raw_body_paths = "${RAW}"\nstream_body_paths = ["/streams"]';
     await using test = await startService({
       toml,
@@ -128,7 +128,7 @@ describe("createService({ rawBodyPaths, streamBodyPaths })", function () {
     expect((await post(test, "/orders")).body).to.deep.equal(parsed);
   });
 
-  it("refuses a path of the code that the file has in the other list, and wrong paths in the file", async () => {
+  it("rejects a path in the code that is in the other list in the file, and invalid paths in the file", async () => {
     const silent = { logDestination: { write: () => undefined } };
     const toml = 'raw_body_paths = ["/a"]\nstream_body_paths = ["/b"]';
     expect(await refusalOf({ ...silent, rawBodyPaths: ["/B"], streamBodyPaths: ["/A"] }, toml))
@@ -152,7 +152,7 @@ describe("createService({ rawBodyPaths, streamBodyPaths })", function () {
     expect(answer.body).to.contain('{"buffer":"{}"}');
   });
 
-  it("refuses paths that are not plain, and a path in both lists", async () => {
+  it("rejects malformed paths, and a path in both lists", async () => {
     for (const path of [
       "webhooks",
       "/",

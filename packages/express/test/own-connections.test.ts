@@ -99,7 +99,7 @@ describe("createService({ database })", function () {
     }
   });
 
-  it("refuses a pool or a database that has ended, and values that are neither", async () => {
+  it("rejects a pool or a database that has ended, and values that are neither", async () => {
     const pool = new pg.Pool({ connectionString: server.url });
     await pool.end();
     const database = createDatabase({ url: server.url });
@@ -120,7 +120,7 @@ describe("createService({ database })", function () {
     }
   });
 
-  it("refuses settings of the file that the connection has itself, and a disabled plugin", async () => {
+  it("rejects settings in the file that belong to the connection, and a disabled plugin", async () => {
     const pool = new pg.Pool({ connectionString: server.url });
     const url = `url = "${server.url}"`;
     expect(await refusalOf({ ...silent, database: pool }, toml(`${url}\nmax = 3`)))
@@ -139,7 +139,7 @@ describe("createService({ database })", function () {
     await pool.end();
   });
 
-  it("CFG-12 lists a wrong option together with the faults of the file, which needs no url", async () => {
+  it("CFG-12 lists an invalid option together with the faults of the file, which does not require url", async () => {
     const pool = new pg.Pool({ connectionString: server.url });
     const options = { ...silent, database: pool, rolle: "worker" } as ServiceOptions;
     expect(await refusalOf(options, toml('acquire_timeout = "x"')))
@@ -187,7 +187,7 @@ describe("createService({ cache })", function () {
     expect(await cache.get("own")).to.deep.equal({ a: 1 });
   });
 
-  it("refuses a client without a method, one that has ended, and values that are neither", async () => {
+  it("rejects a client that lacks a method or has ended, and values that are neither a client nor a cache", async () => {
     const client = new Redis(redis.url, { lazyConnect: true });
     client.disconnect();
     const [call, on, off, disconnect] = Array.from({ length: 4 }, () => () => undefined);
@@ -207,7 +207,7 @@ describe("createService({ cache })", function () {
     }
   });
 
-  it("refuses settings of the file that the connection has itself", async () => {
+  it("rejects settings in the file that belong to the connection", async () => {
     const url = `url = "${redis.url}"`;
     const client = new Redis(redis.url, { lazyConnect: true });
     expect(await refusalOf({ ...silent, cache: client }, toml(url))).to.contain(

@@ -88,7 +88,7 @@ describe("createService({ helmet })", function () {
       await expectNonces(helmet);
     });
 
-    it("calls a function in place of options for each page", async () => {
+    it("calls a function that returns options for each page", async () => {
       await expectNonces((_req, res) => ({
         contentSecurityPolicy: {
           useDefaults: false,
@@ -151,7 +151,7 @@ describe("createService({ helmet })", function () {
     expect(fromFunction).to.include({ "referrer-policy": "same-origin" });
   });
 
-  it("refuses options that helmet refuses or does not know, and options without effect", async () => {
+  it("rejects options that helmet rejects or does not know, and options without effect", async () => {
     const invalid = { contentSecurityPolicy: { directives: { "default-src": ["a;b"] } } };
     expect(await refusalOf({ helmet: invalid })).to.contain("helmet: has options that helmet refuses: ");
     const twice = { hsts: true, strictTransportSecurity: true } as unknown as PageHelmet;

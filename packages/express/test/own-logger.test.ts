@@ -81,7 +81,7 @@ describe("createService({ logger })", function () {
     expect(lines.map(({ level }) => level)).to.deep.equal([50]);
   });
 
-  it("takes a logger from createLogger(), and writes its lines as without the option", async () => {
+  it("accepts a logger from createLogger(), and writes the same lines as without the option", async () => {
     const lines: Line[] = [];
     const destination = { write: (text: string): void => void lines.push(JSON.parse(text) as Line) };
     await using _ = await use(createLogger({ service: "orders", env: "local", destination }));
@@ -136,7 +136,7 @@ describe("createService({ logger })", function () {
     expect(lines.at(-1)).to.include({ level: "error", message: "stop" });
   });
 
-  it("takes console itself", async () => {
+  it("accepts console", async () => {
     await using service = await use(console, { config: { toml: `${toml}[logging]\nlevel = "SILENT"` } });
     expect(service.log.level).to.equal("silent");
   });
@@ -153,7 +153,7 @@ describe("createService({ logger })", function () {
     }
   });
 
-  it("refuses a logger without warn(), and one together with logDestination", async () => {
+  it("rejects a logger without warn(), and a logger together with logDestination", async () => {
     const { debug, info, error } = console;
     const broken = { logger: { debug, info, error } as unknown as OwnLogger };
     expect(await refusalOf(broken)).to.contain(

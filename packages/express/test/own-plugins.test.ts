@@ -279,7 +279,7 @@ describe("custom plugins", function () {
     );
   });
 
-  it("are refused when they need a disabled plugin, or depend on each other", async () => {
+  it("are rejected when they need a disabled plugin, or depend on each other", async () => {
     const needy = definePlugin({ name: "needy", needs: ["cache"], start: () => ({}) });
     expect(await refusal({ needy })).to.contain(
       "plugins.enabled: contains needy, which needs cache: add cache",
@@ -289,7 +289,7 @@ describe("custom plugins", function () {
     expect(await refusal({ a, b })).to.contain("plugins.a: depends on itself: a -> b -> a");
   });
 
-  it("are refused if their name is taken or differs from their key, or if definePlugin() did not create them", async () => {
+  it("are rejected if their name is taken or differs from their key, or if definePlugin() did not create them", async () => {
     const start = (): object => ({});
     const taken = definePlugin({ name: "cache", start });
     expect(await refusal({ cache: taken })).to.contain("plugins.cache: is the name of a built-in plugin");
@@ -310,7 +310,7 @@ describe("custom plugins", function () {
     expect(order).to.deep.equal(["c", "b", "a"]);
   });
 
-  it("are stopped even when their parts are refused", async () => {
+  it("are stopped even when their parts are rejected", async () => {
     let stopped = 0;
     const wrong = definePlugin({
       name: "wrong",
@@ -397,7 +397,7 @@ describe("custom plugins", function () {
     expect((await request(worker.app).get("/anything")).status).to.equal(404);
   });
 
-  it("are refused with the fault of one of them, even if one stop hook throws and another hangs", async () => {
+  it("are rejected with the fault of one of them, even if one stop hook throws and another hangs", async () => {
     const plugin = (name: string, hook: () => Promise<void>): AnyPlugin =>
       definePlugin({ name, start: () => ({ stop: ["close", hook] as const }) });
     const throws = plugin("throws", () => Promise.reject(new Error("cannot stop")));
@@ -408,7 +408,7 @@ describe("custom plugins", function () {
     expect(message).to.contain("plugin.faulty: returned edges").and.to.not.contain("cannot stop");
   });
 
-  it("are refused when start() hangs, and are stopped if it returns later", async () => {
+  it("are rejected when start() hangs, and are stopped if it returns later", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const stopped = Promise.withResolvers<void>();
     const slow = definePlugin({

@@ -26,7 +26,7 @@ describe("createService({ metrics: { registry } })", function () {
     expect(await registry.metrics()).to.contain('endpoint="/orders/:id"');
   });
 
-  it("refuses a registry with a metric of the same name, and a value that is no registry", async () => {
+  it("rejects a registry with a metric of the same name, and a value that is not a registry", async () => {
     const registry = new Registry();
     const labelNames = ["shard"];
     new Counter({ name: "http_requests_total", help: "Requests.", labelNames, registers: [registry] });

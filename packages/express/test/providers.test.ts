@@ -20,7 +20,7 @@ import {
   type TestServiceOptions,
 } from "./support/test-service.ts";
 
-// The public address; the tests send requests directly to a replica.
+// This is the public address; the tests send requests directly to a replica.
 const site = "http://shop.example:8000";
 const draw = (): string => randomBytes(32).toString("base64url");
 const env = { SVC_AUTH_SECRET: draw(), ACME_SECRET: "secret-of-the-client" };

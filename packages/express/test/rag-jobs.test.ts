@@ -47,7 +47,7 @@ describe("the work of the plugin `rag`", function () {
     expect(metrics).not.to.contain("\nsvc_search_recall ");
   });
 
-  it("maintains the indexes in the process without the plugin queue, and ends the run when it stops", async () => {
+  it("without the plugin queue, maintains the indexes in the process, and ends the run when the service stops", async () => {
     const url = await server.database();
     const test = await startService(ragOn(url, ragToml(SMALL)));
     await test.service.search?.ingest("a", texts);
@@ -117,7 +117,7 @@ grant select, insert, update, delete on svc_chunks to rag_service`);
     expect(refusal).to.contain("jobs.rag:ingest: is the task of the plugin rag; rename the job");
   });
 
-  it("queues in the caller's transaction, fails a job whose embedder is away, and needs a queue", async () => {
+  it("queues in the caller's transaction, fails a job whose embedder is unavailable, and requires a queue", async () => {
     const url = await server.database();
     const toml = ragToml(SMALL, '"database", "queue", "rag"');
     await using test = await startService({

@@ -80,7 +80,7 @@ describe("the routes of the search", function () {
     });
   }
 
-  it("refuse a body that is not as described, and one that names a tenant, with 422", async () => {
+  it("return 422 for a body that does not match its description or names a tenant", async () => {
     const url = await server.database();
     await using test = await startService({ ...ragOn(url), routes });
     const errorsOf = async (path: string, body: unknown): Promise<readonly string[]> => {
@@ -127,7 +127,7 @@ describe("the routes of the search", function () {
     expect(controls.status).to.equal(413);
   });
 
-  it("refuse with 422 what cannot be stored, above and below inline_chunks, and an id that is too long", async () => {
+  it("return 422 for a document that cannot be stored, above and below inline_chunks, and for too long an id", async () => {
     const url = await server.database();
     const keys = 'tenant = "-"\nchunk_size = 20\nchunk_overlap = 5\ninline_chunks = 2';
     await using test = await startService({

@@ -92,7 +92,7 @@ describe("the plugin `rag`", function () {
     expect((await faultsOf(misspelt)).join("\n")).to.contain("rag.embd: is unknown");
   });
 
-  it("refuses a table with another number of dimensions, naming both", async () => {
+  it("rejects a table with another number of dimensions, and names both numbers", async () => {
     const url = await server.database();
     await withPool(url, (db) => createSearchStore({ db, dimensions: 4 }).ensureSchema());
     expect(await faultsOf(ragOn(url))).to.deep.equal([
@@ -100,7 +100,7 @@ describe("the plugin `rag`", function () {
     ]);
   });
 
-  it("refuses a text configuration that the database does not have, with its key", async () => {
+  it("rejects a text configuration that the database does not have, and names its key", async () => {
     const url = await server.database();
     expect(await faultsOf(ragOn(url, ragToml('tenant = "-"\ntext_config = "klingon"')))).to.deep.equal([
       "plugin.rag.text_config: must be a text search configuration of the database, which has no klingon",
@@ -140,7 +140,7 @@ describe("the plugin `rag`", function () {
     });
   });
 
-  it("answers 503 when the application's own pool loses its database, and reports a lost column", async () => {
+  it("returns 503 when the application's own pool loses its database, and reports a missing column", async () => {
     const url = await server.database();
     await withPool(url, async (pool) => {
       const late = lateDatabase(pool);
@@ -165,7 +165,7 @@ describe("the plugin `rag`", function () {
     });
   });
 
-  it("binds the tenant of the request, and refuses another one and none (SEARCH-6)", async () => {
+  it("uses the tenant of the request, and rejects another tenant and a request without one (SEARCH-6)", async () => {
     const url = await server.database();
     const toml = ragToml("", '"database", "tenancy", "rag"', TENANCY);
     await using test = await startService({
@@ -202,7 +202,7 @@ describe("the plugin `rag`", function () {
     ]) {
       expect(error).to.be.instanceOf(SearchError).with.property("code", "ERR_SVC_SEARCH_TENANT");
     }
-    // The plugin tenancy switches row security on.
+    // The plugin `tenancy` enables row security.
     const [row] = await withPool(url, async (db) => {
       const forced = "select relforcerowsecurity as forced from pg_class where relname = 'svc_chunks'";
       return (await db.query<{ forced: boolean }>(forced)).rows;
@@ -210,7 +210,7 @@ describe("the plugin `rag`", function () {
     expect(row?.forced).to.equal(true);
   });
 
-  it('keeps everything under one tenant with tenant = "-", without row security', async () => {
+  it('stores all documents under one tenant with tenant = "-", without row security', async () => {
     const url = await server.database();
     await using test = await startService(ragOn(url));
     const { search } = test.service;
@@ -241,7 +241,7 @@ describe("the plugin `rag`", function () {
     expect((await searchCheckOf(test)).detail).to.match(/^pgvector \d+\.\d+\.\d+ on the server$/);
   });
 
-  it("answers 503 while the embedder throws, hangs, or returns the wrong number or length", async () => {
+  it("returns 503 while the embedder throws, hangs, or returns vectors of the wrong number or length", async () => {
     const url = await server.database();
     let broken: typeof embed | undefined;
     await using test = await startService({
@@ -270,7 +270,7 @@ describe("the plugin `rag`", function () {
     expect((await request(test.url).post("/notes")).status).to.equal(200);
   });
 
-  it("serves without pgvector, and says so in /ready", async () => {
+  it("works without pgvector, and reports that in /ready", async () => {
     await using without = await openTestDatabase({ name: "rag-without-vector" });
     await using test = await startService({
       ...ragOn(without.url),

@@ -13,7 +13,7 @@ const post = (body: string, headers: Record<string, string> = {}): RequestInit =
   headers: { "Content-Type": "application/json", ...headers },
 });
 
-describe("README of @svc/express, what an application has already", function () {
+describe("README of @svc/express, objects that an application already has", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "express-readme-own" });
 
@@ -76,7 +76,7 @@ describe("README of @svc/express, what an application has already", function () 
     expect(seen).to.have.length(1);
   });
 
-  it("the bridge sample runs an old handler", async () => {
+  it("the bridge sample runs a legacy handler", async () => {
     await using sample = await runSample(readme, 13);
     const answer = await fetch(`${await sample.url}/legacy`, { headers: { "X-Request-ID": "r-1" } });
     expect(await answer.json()).to.deep.equal({ id: "r-1", subject: "none" });

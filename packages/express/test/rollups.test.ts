@@ -261,7 +261,7 @@ describe("the plugin `rollups`", function () {
     );
   });
 
-  it("ROLL-4 starts after a change of the zone, and refuses to answer until rebuildAll() has run", async () => {
+  it("ROLL-4 starts after a change of the zone, and rejects queries until rebuildAll() has run", async () => {
     const { timeZone: _zone, ...draft } = definition;
     await using utc = await start('zone = "UTC"', { rollups: { monthly: draft } });
     await spend("acme");
@@ -333,7 +333,7 @@ describe("the plugin `rollups`", function () {
     ]);
   });
 
-  it("CFG-12 refuses names that are taken, jobs without the queue, and rollups without the plugin", async () => {
+  it("CFG-12 rejects names that are taken, jobs without the queue, and rollups without the plugin", async () => {
     const faults = async (more: TestServiceOptions): Promise<readonly string[]> =>
       (
         await faultsOf({

@@ -96,7 +96,7 @@ describe("slow clients", () => {
     const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
     const { promise: mayReadOn, resolve: readOn } = Promise.withResolvers<void>();
     await using test = await startService({
-      // Leaves enough time for both parts of the body to arrive before the request timeout.
+      // The request timeout leaves enough time for both parts of the body to arrive.
       toml: "request_timeout = 2\nheaders_timeout = 1\nreceive_timeout = 8\n",
       routes: (app) =>
         void app.post("/stream", async (req) => {

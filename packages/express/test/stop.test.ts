@@ -30,7 +30,7 @@ describe("a stopping service", () => {
     it("RDY-20 RDY-21 returns 503 on /ready and still serves requests, with Connection: close, during the drain delay", async () => {
       const test = await startService({
         app: express(),
-        // Longer than the three requests below take on a busy machine.
+        // This delay is longer than the three requests below take on a busy machine.
         toml: "drain_delay = 3\n",
         routes: (app) => void app.get("/work", (_req, res) => void res.send("done")),
       });

@@ -20,12 +20,12 @@ const NOT_EXPORTING = "not exporting: set SVC_TELEMETRY_ENDPOINT";
 const INSTALL =
   "npm install @opentelemetry/api @opentelemetry/sdk-trace @opentelemetry/context-async-hooks @opentelemetry/exporter-trace-otlp-http";
 
-/** Returns the rest of a file whose `[service]` has more keys before. */
+/** Returns the part of a file that follows `[service]`, with the plugins and the keys of `[plugin.telemetry]`. */
 function toml(keys = "", plugins = '"observability", "telemetry"'): string {
   return `[plugins]\nenabled = [${plugins}]\n[plugin.telemetry]\n${keys}\n`;
 }
 
-/** Returns the faults of a service that does not start, one text for each. */
+/** Returns the faults of a service that does not start, one string per fault. */
 async function faultsOf(options: TestServiceOptions): Promise<readonly string[]> {
   try {
     await makeService(options);
@@ -50,7 +50,7 @@ async function readinessOf({ url }: TestService): Promise<{ status: number; stat
   return { status, state, check: checks["telemetry"] ?? expect.fail("there is no check") };
 }
 
-/** Returns where the spans of a service go, as `/ready` shows it. */
+/** Returns the destination of a service's spans, as `/ready` shows it. */
 async function targetOf(options: TestServiceOptions): Promise<string> {
   const { service } = await makeService(options);
   const check = service.telemetry?.readiness() ?? expect.fail("there is no tracing");
@@ -224,7 +224,7 @@ describe("the plugin `telemetry` with an endpoint", () => {
     expect(JSON.stringify(test.lines)).not.to.contain("a b,").and.not.to.contain("a%20b");
   });
 
-  it("TRACE-3 TRACE-4 prefers SVC_TELEMETRY_HEADERS as a whole, and takes OTEL_SERVICE_NAME", async () => {
+  it("TRACE-3 TRACE-4 sends only the headers in SVC_TELEMETRY_HEADERS if it is set, and uses OTEL_SERVICE_NAME", async () => {
     await using receiver = await openOtlpReceiver();
     const env = {
       SVC_TELEMETRY_HEADERS: '{"x-key":"hunter2"}',
@@ -404,7 +404,7 @@ describe("a process with the plugin `telemetry`", function () {
 });
 
 describe("createService() with the plugin `telemetry`", () => {
-  it("leaves the variables of the process as they are", async () => {
+  it("does not change the environment variables of the process", async () => {
     const before = { ...process.env };
     process.env["OTEL_EXPORTER_OTLP_HEADERS"] = "x-foreign=1";
     try {

@@ -3,7 +3,7 @@ import { gzipSync } from "node:zlib";
 import { runSample, type RunningSample } from "@svc/test-support";
 import { expect } from "chai";
 
-// Runs the webhook samples of @svc/json-body in createService(), with their handlers as they are.
+// Runs the webhook samples of @svc/json-body in createService(), with unchanged handlers.
 const readme = new URL("../../json-body/README.md", import.meta.url);
 const SECRET = "whsec_a-test-secret";
 
@@ -119,7 +119,7 @@ for (const major of ["express", "express4"]) {
           expect((await send(body.replace(/\s|\+/, ""), sign(body)))[0]).to.equal(403);
         });
 
-        it("LIM-1 ERR-18 refuses a body over the limit of the service, and a compressed one that is not signed", async () => {
+        it("LIM-1 ERR-18 rejects a body over the limit of the service, and a compressed body that is not signed", async () => {
           const large = "x".repeat(2 * 1024 * 1024 + 1);
           expect((await send(large, sign(large)))[0]).to.equal(413);
           const status = name === "GitHub" ? 403 : 415;
@@ -127,7 +127,7 @@ for (const major of ["express", "express4"]) {
           expect((await send(packed, { ...sign(body), "Content-Encoding": "gzip" }))[0]).to.equal(status);
         });
 
-        it("parses JSON on the route beside it", async () => {
+        it("parses JSON on another route", async () => {
           const json = { "Content-Type": "application/json" };
           expect(await send('{"a":1}', json, "/orders")).to.deep.equal([200, { got: { a: 1 } }]);
           expect((await send("{", json, "/orders"))[0]).to.equal(400);

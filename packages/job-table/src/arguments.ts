@@ -26,7 +26,7 @@ export function checkLease(lease: Lease): void {
     Math.abs(attempts as number) <= MAX_ATTEMPTS &&
     typeof lockedUntil === "string" &&
     MOMENT.test(lockedUntil) &&
-    // `Date` accepts 30 February, as a day in March.
+    // `Date` accepts 30 February, but reads it as a day in March.
     new Date(lockedUntil).getUTCDate() === Number(lockedUntil.slice(8, 10))
   )
     return;

@@ -156,7 +156,7 @@ const sorting: MakeOther = (table, { visibilityTimeoutSeconds, now }, send, look
   }
 
   function learn(way: Way, ms: number, isTry: boolean): void {
-    // A moving average, because a claim may be slow by chance.
+    // Use a moving average, because a single claim may be slow by chance.
     way.ms = isTry || way.ms === Infinity ? ms : way.ms + (ms - way.ms) / 4;
     way.tryEveryMs = ms > LOST_TIMES * wholeMs ? Math.min(2 * way.tryEveryMs, MAX_REST_MS) : REST_MS;
     way.tryAt = now() + way.tryEveryMs;

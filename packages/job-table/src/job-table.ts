@@ -139,7 +139,7 @@ export function createJobTable<Queued extends AnyTasks = AnyTasks, Received exte
   );
 
   function told(tx: Queryable | undefined, rows: readonly NewRow[]): string | undefined {
-    // A job that becomes due later is found by a sweep, without a notification.
+    // A sweep finds a job that becomes due later, so it needs no notification.
     const isSoon = rows.some(
       ({ delaySeconds, availableAt }) =>
         delaySeconds * 1000 <= QUIET_PAUSE_MS &&

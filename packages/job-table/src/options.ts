@@ -74,7 +74,7 @@ export interface JobTableOptions<Queued extends AnyTasks = AnyTasks, Received ex
 }
 
 const SUBJECT = "createJobTable()";
-// Leaves room for the suffixes of the index names.
+// This limit leaves room for the suffixes of the index names.
 const tableName = tableNameKind(48);
 
 /** The options with all defaults applied, the quoted table name, and this process's workers for the table. */

@@ -75,7 +75,7 @@ function resultOf(
   throw mismatch(`the schema of the task ${task} is asynchronous; use a synchronous one`);
 }
 
-/** Returns where the issues are, without their messages, which may repeat a value of the payload. */
+/** Returns the paths of the issues, without their messages, which may repeat a value of the payload. */
 function pathsOf(issues: readonly SchemaIssue[], place: string): string {
   const paths = [...new Set(issues.map(({ path = [] }) => pathOf(path, place)))];
   if (paths.length === 0) return place;

@@ -14,7 +14,7 @@ export type TaskSchemas = Readonly<Record<string, StandardSchema>>;
 export interface Tasks<Queued extends AnyTasks, Received extends AnyTasks = Queued> {
   /** The schema of each task whose payloads are checked. */
   readonly schemas: TaskSchemas;
-  /** Always undefined; carries the types. */
+  /** Always undefined; exists only for the types. */
   readonly types?: { readonly queued: Members<Queued>; readonly received: Members<Received> } | undefined;
 }
 

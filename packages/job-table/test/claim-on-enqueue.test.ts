@@ -250,7 +250,7 @@ describe("a job queued while a worker in its process is idle", function () {
     const { table } = watched.bench;
     await using working = work(watched.bench, {
       concurrency: 2,
-      // Longer than any event-loop stall: a claim that timed out would hold its job for five minutes.
+      // The timeout exceeds any event-loop stall, because a claim that times out would hold its job for five minutes.
       commandTimeoutMs: 2000,
       handlers: { a: () => undefined },
     });
@@ -323,7 +323,7 @@ describe("a job queued while a worker in its process is idle", function () {
       const watched = watch(bench);
       const working = work(watched.bench, {
         drainSeconds,
-        // Longer than any event-loop stall between the claim and the stop.
+        // The timeout exceeds any event-loop stall between the claim and the stop.
         commandTimeoutMs: 2500,
         handlers: { a: () => undefined },
       });

@@ -225,7 +225,7 @@ describe("enqueue", function () {
     const heard: string[] = [];
     listener.on("notification", ({ channel }) => heard.push(channel));
     await listener.query(`listen "svc_job:${bench.table.name}"`);
-    // Queue all concurrently: the delayed notification follows after half a second.
+    // Queue all jobs concurrently, because the delayed notification follows after half a second.
     await Promise.all(Array.from({ length: 5 }, () => bench.table.enqueue({ task: "a" })));
     await until("the first and the late one", () => heard.length === 2);
     now = 1000;

@@ -98,7 +98,7 @@ async function idsOf(table: JobTable, limit?: number): Promise<string[]> {
   return (await table.claim(limit)).map(({ id }) => id);
 }
 
-/** Finishes that many jobs while an old snapshot keeps their rows. Returns the client with the snapshot. */
+/** Finishes the given number of jobs while an old snapshot keeps their rows. Returns the client with the snapshot. */
 async function keep({ pool, table: { name } }: Bench, url: string, jobs: number): Promise<AsyncDisposable> {
   // Autovacuum would run at random, and update the planner's statistics.
   await pool.query(`alter table ${name} set (autovacuum_enabled = false)`);
@@ -113,7 +113,7 @@ async function keep({ pool, table: { name } }: Bench, url: string, jobs: number)
 }
 
 interface Gate extends AsyncDisposable {
-  /** Returns the statement changed so that it waits at the gate for each due row. */
+  /** Returns a copy of the statement that waits at the gate for each due row. */
   readonly through: (text: string) => string;
   somebodyWaits(): Promise<void>;
   open(): Promise<void>;
@@ -597,7 +597,7 @@ describe("claim() while an old snapshot keeps finished jobs' rows", function () 
     expect(await bench.table.fail(third, "x", { dead: true })).to.equal("dead");
     await bench.table.retryDead("all");
     await bench.pool.query(`update ${bench.table.name} set available_at = $1 where id = 'c'`, [past(5000)]);
-    // First the two jobs after the start position, then all other jobs.
+    // Expect first the two jobs after the start position, then all other jobs.
     expect(await idsOf(mine.table, 2)).to.deep.equal(["e", "f"]);
     expect(await idsOf(mine.table, 10)).to.deep.equal(["c", "a", "b", "d"]);
     expect(mine.sent.map(({ whole }) => whole)).to.deep.equal([true, false, false]);

@@ -59,7 +59,7 @@ describe("jobs with large numbers in their payloads", function () {
     ]);
     const errors = working.events.flatMap((event) => (event.type === "dead" ? [event.error] : []));
     for (const error of errors) expect(error).to.include({ code: "ERR_SVC_JOB_PAYLOAD" });
-    // After its payload was corrected and the job retried, it runs.
+    // The job runs after its payload was corrected and the job was retried.
     await bench.pool.query(
       `update ${bench.table.name} set payload = '{"order":{"id":"9007199254740993"}}' where id = 'id'`,
     );

@@ -147,7 +147,7 @@ describe("query plans", function () {
       const name = `many_${status}`;
       await createJobTable({ db: pool, name }).ensureSchema();
       await fill(name, status, available, locked);
-      // First without statistics, then with them.
+      // Check the plan first without statistics, then with them.
       for (const step of ["select 1", `analyze ${name}`]) {
         await pool.query(step);
         for (const plan of await plansOf(name)) expect(plan, `${step}: ${plan}`).not.to.match(/Seq Scan/);

@@ -7,7 +7,7 @@ import type { Pool } from "pg";
 import { z } from "zod";
 import { openPool } from "./support/bench.ts";
 
-describe("the option tasks of the plugin queue", function () {
+describe("the option `tasks` of the plugin `queue`", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "job-plugin-tasks" });
 

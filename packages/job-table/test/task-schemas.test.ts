@@ -10,7 +10,7 @@ import { openTable, storedIn } from "./support/typed-table.ts";
 
 const SECRET = "hunter2-in-the-payload";
 
-/** Returns a schema that answers as a test needs it. */
+/** Returns a schema with the given validation. */
 function schemaOf(validate: StandardSchema["~standard"]["validate"]): StandardSchema {
   return { "~standard": { version: 1, vendor: "test", validate } };
 }
@@ -19,7 +19,7 @@ const throwing = schemaOf(() => {
   throw new RangeError(`cannot check ${SECRET}`);
 });
 
-describe("schemas of tasks that are faulty", function () {
+describe("faulty schemas of tasks", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "job-task-schemas" });
   let pool: Pool;

@@ -37,7 +37,7 @@ describe("jobs with schemas", function () {
     arktype: type({ to: "string", items: type({ price: "number" }).array(), "x-y": "number" }),
   };
   for (const [library, schema] of Object.entries(libraries)) {
-    it(`are refused when they are queued with another payload, with the paths and no values (${library})`, async () => {
+    it(`are rejected when they are queued with an invalid payload, with the paths but no values (${library})`, async () => {
       const table = await openTable(pool, defineTasks({ "mail.send": schema }));
       const error = await rejection(table.enqueue({ task: "mail.send", payload: wrong as never }));
       expect(error).to.be.instanceOf(JobError).and.include({ code: "ERR_SVC_JOB_SCHEMA" });
@@ -51,7 +51,7 @@ describe("jobs with schemas", function () {
     });
   }
 
-  it("are all refused when one job of enqueueMany() has another payload, with its position", async () => {
+  it("are all rejected when one job of enqueueMany() has an invalid payload, with its position", async () => {
     const table = await openTable(pool, defineTasks({ "mail.send": z.object({ to: z.string() }) }));
     const jobs = ["ann", 7, "ben"].map((to) => ({ task: "mail.send", payload: { to } }) as never);
     expect((await rejection(table.enqueueMany(jobs))) as Error)
@@ -81,7 +81,7 @@ describe("jobs with schemas", function () {
     expect(access.enqueuePart({ task: "mail.send", payload: { to: "ann" } }, part).values).to.have.length(9);
   });
 
-  it("fail as any other attempt when a worker claims them with another payload", async () => {
+  it("fail like any other attempt when a worker claims them with an invalid payload", async () => {
     const table = await openTable(
       pool,
       defineTasks({ "mail.send": v.object({ to: v.string() }), other: z.object({}) }),
@@ -109,7 +109,7 @@ describe("jobs with schemas", function () {
     expect(errors[0]).to.be.instanceOf(JobError).and.include({ code: "ERR_SVC_JOB_SCHEMA" });
   });
 
-  it("fail when claim() reads them with another payload, and are not returned", async () => {
+  it("fail when claim() reads an invalid payload, and are not returned", async () => {
     const table = await openTable(pool, defineTasks({ "mail.send": z.object({ to: z.string() }) }));
     const insert = `insert into ${table.name} (id, task, payload, max_attempts) values ($1, $2, $3, $4)`;
     await pool.query(insert, ["once", "mail.send", "{}", 1]);
@@ -158,7 +158,7 @@ describe("jobs with schemas", function () {
     expect((error as Error).message).to.match(/ at payload\.at$/);
   });
 
-  it("are checked by nothing without a schema", async () => {
+  it("are not checked without a schema", async () => {
     const table = await openTable(pool, defineTasks<{ a: { readonly to: string } }>());
     await table.enqueue({ task: "a", payload: { to: 7 } as never });
     await table.enqueue({ task: "unknown" } as never);

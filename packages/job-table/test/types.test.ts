@@ -91,7 +91,7 @@ describe("the types of tasks", () => {
     });
   });
 
-  it("accept handlers that are defined apart, and handlers of other tasks from a record", () => {
+  it("accept handlers that are defined in a separate constant, and handlers of other tasks from a record", () => {
     const handlers = {
       "mail.send": ({ to }) => to.trim(),
       "mail.sweep": () => undefined,
@@ -103,7 +103,7 @@ describe("the types of tasks", () => {
     compiles(() => createWorker({ table: mails, handlers: { ...others, "mail.sweep": sweep } }));
   });
 
-  it("keep an untyped table as it was", () => {
+  it("leave the types of an untyped table unchanged", () => {
     const options: Partial<WorkerOptions> = { concurrency: 2 };
     const same: Same<ReturnType<typeof createJobTable>, JobTable> = true;
     const sameOptions: Same<Parameters<typeof createWorker>[0], WorkerOptions> = true;
@@ -131,7 +131,7 @@ describe("the types of tasks", () => {
     expect(wrong).to.equal(untyped);
   });
 
-  it("come from the schemas of zod, valibot and ArkType, with different types for queueing and receiving", () => {
+  it("are inferred from schemas of zod, valibot and ArkType, with different types for queueing and receiving", () => {
     const tasks = defineTasks({
       zod: z.object({ at: z.iso.datetime().transform((text) => new Date(text)) }),
       valibot: v.object({ retries: v.optional(v.number(), 3) }),
@@ -142,7 +142,7 @@ describe("the types of tasks", () => {
       void table.enqueue({ task: "zod", payload: { at: "2026-01-01T00:00:00Z" } });
       void table.enqueue({ task: "valibot" });
       void table.enqueue({ task: "arktype", payload: { to: "ann" } });
-      // @ts-expect-error -- a Date is what the handler receives
+      // @ts-expect-error -- only the handler receives a Date
       void table.enqueue({ task: "zod", payload: { at: new Date() } });
       // @ts-expect-error -- a number is not a string
       void table.enqueue({ task: "arktype", payload: { to: 7 } });

@@ -32,7 +32,7 @@ const LEVELS: Readonly<Record<string, readonly string[]>> = {
 
 /**
  * Returns a destination for `createLogger({ destination })` that passes each record to a winston logger, which writes it with
- * its own formats and transports. Secrets are redacted before. With `json: false`, the whole line is the message.
+ * its own formats and transports. Redacts secrets first. With `json: false`, the whole line is the message.
  *
  * @throws ConfigurationError for a logger without `log()` and `levels`, and for one whose levels lack `error`, `warn` (or
  *   `warning`), `info` or `debug`

@@ -84,7 +84,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
 }
 
 describe("currentLogFields()", () => {
-  it("returns nothing for fields that have the id of their request", () => {
+  it("returns no fields for a record that already has a request id", () => {
     const context = openContext({ headers: {} } as never);
     context.requestId = "r-2";
     runWithContext(context, () => {

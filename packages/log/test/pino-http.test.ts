@@ -46,7 +46,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       expect(out.text).not.to.contain("canary");
     });
 
-    it("COR-4 COR-12 gives all lines of a request its id and its trace, behind requestId()", async () => {
+    it("COR-4 COR-12 gives all lines of a request its id and its trace, after requestId()", async () => {
       const out = lines();
       const logger = createLogger({ ...base, destination: out });
       const app = express();

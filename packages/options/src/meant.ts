@@ -73,7 +73,7 @@ function longer(wanted: readonly string[], entries: readonly Entry[]): readonly 
     .map(({ name }) => name);
 }
 
-// The last word of a name says what it is: `redisUrl` is a URL.
+// The last word of a name states its kind: `redisUrl` is a URL.
 function shorter(wanted: readonly string[], entries: readonly Entry[]): readonly string[] {
   return entries.filter(({ words }) => endsWith(wanted, words)).map(({ name }) => name);
 }

@@ -18,7 +18,7 @@ export function nearestName(name: string, known: Iterable<string>): string | und
   return best;
 }
 
-// `maxage`, `max-age` and `max_age` are all meant to be `maxAge`.
+// `maxage`, `max-age` and `max_age` probably stand for `maxAge`.
 function fold(name: string): string {
   return name.toLowerCase().replaceAll(/[-_]/g, "");
 }

@@ -62,8 +62,8 @@ export function openConnection(
   // Call `onReady` after this function has returned, because `onReady` uses the returned connection.
   if (state.isUp) queueMicrotask(events.onReady);
 
-  // For clusters and callers' clients. A cluster needs ioredis's automatic pipelining, which costs more CPU than the
-  // rest of a command.
+  // This function serves clusters and callers' clients. A cluster needs ioredis's automatic pipelining, which costs more CPU
+  // than the rest of a command.
   function sendByCall(command: string, args: readonly CommandArgument[]): Sent {
     if (given === undefined) return sentOf(client.call(command, ...args));
     const sent = sentOf(client.call(command, ...prefixed(command, args, keyPrefix)));

@@ -12,7 +12,7 @@ export function createClient(options: ResolvedRedisOptions): Redis | Cluster {
   const longest = Math.max(3000, 3 * Math.ceil(commandTimeoutMs));
   const retryStrategy = backoff({ baseMs: 200, minMs: 200, maxMs: 2000 });
   const common = {
-    // Milliseconds for the server to close the connection. Until then, the process cannot exit.
+    // Time for the server to close the connection, in milliseconds. Until then, the process cannot exit.
     disconnectTimeout: 100,
     ...connection,
     connectTimeout: Math.ceil(connectTimeoutMs),

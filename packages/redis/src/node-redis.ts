@@ -14,8 +14,8 @@ export interface NodeRedisClient {
   destroy(): void;
 }
 
-// Makes the replies those of RESP2, with every text as a string, for any settings of the client. The keys are the first bytes
-// of the RESP3 types map, set, double, big number, verbatim string, bulk string and simple string.
+// This type mapping returns RESP2 replies, with every text as a string, regardless of the client's settings. The keys are the
+// first bytes of the RESP3 types map, set, double, big number, verbatim string, bulk string and simple string.
 const TYPES: Readonly<Record<number, unknown>> = {
   37: Array,
   126: Array,
@@ -81,7 +81,7 @@ function attach(client: NodeRedisClient, event: string, listener: Listener): () 
   if (event === "error") listeners[0] = ["error", (error) => listener(withReplyName(error, "connect"))];
   // node-redis reports each lost connection, and each failed attempt, by the attempt that follows it.
   else if (event === "close") listeners[0] = ["reconnecting", listener];
-  // After its last attempt it reports only an error.
+  // After its last attempt, node-redis emits only an error.
   else if (event === "end") listeners.push(["error", (error) => void (client.isOpen || listener(error))]);
   for (const [name, each] of listeners) client.on(name, each);
   return () => {

@@ -55,7 +55,7 @@ describe("fromNodeRedis()", function () {
         const flat = (reply: unknown): unknown => (Array.isArray(reply) ? reply.flat() : reply);
         expect(flat(theirs), command).to.deep.equal(flat(ours));
       }
-      // ioredis makes an object of this reply.
+      // ioredis returns this reply as an object.
       expect(await redis.call("hgetall", "hash")).to.deep.equal(["a", "1", "b", "two"]);
       const { meta } = await redis.readiness().check(AbortSignal.timeout(15_000));
       expect(meta).to.include({ eviction: "noeviction" });
@@ -72,7 +72,7 @@ describe("fromNodeRedis()", function () {
     expect(redis.state).to.equal("closed");
   });
 
-  it("opens a client that is not open, and uses one that is", async () => {
+  it("opens a client that is not open yet, and uses an open client", async () => {
     const closed = clientOf();
     await using first = on(closed);
     expect(await first.call("ping")).to.equal("PONG");
@@ -158,7 +158,7 @@ describe("fromNodeRedis()", function () {
     }
   });
 
-  it("is named by the error for a client of node-redis that was passed without it", () => {
+  it("is recommended in the error for a client of node-redis that is passed directly", () => {
     const client = createClient({ password: "geheim" });
     expect(() => createRedis({ client: client as never }))
       .to.throw(ConfigurationError, "pass fromNodeRedis(client) for a client of node-redis")

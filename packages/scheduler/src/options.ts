@@ -71,7 +71,7 @@ export function resolveSchedulerOptions(given: object) {
     quotedTicks: qualified(ticksTable),
     retentionMs: options.retentionDays * 86_400_000,
     now: now && checked(now),
-    /** Host and process id, stored with each claim for people who read the table. */
+    /** Host and process id, stored with each claim for operators who read the table. */
     claimant: `${hostname()}:${process.pid}`.slice(-MAX_CLAIMANT),
   };
 }

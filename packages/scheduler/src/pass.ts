@@ -127,7 +127,7 @@ export function createPasses(
         }
         const retryAt = failing.get(name);
         if (retryAt !== undefined && !retry && performance.now() < retryAt) continue;
-        // No further attempt until this attempt ends.
+        // Do not start another attempt before this attempt ends.
         if (retryAt !== undefined) failing.set(name, Infinity);
         const attempt = queue.add(name, retryAt !== undefined, () =>
           ms === undefined ? storeStart(name, nowMs) : fire(schedule, ms, nowMs),

@@ -6,8 +6,8 @@ import type { Scheduler } from "./scheduler.ts";
 import { ticksOptions } from "./ticks-options.ts";
 
 /**
- * Adds schedules to `[plugin.queue]`: those of the application and of other plugins. They queue jobs in the table of the
- * plugin that `joinPlugins()` joins with this one.
+ * Adds the schedules of the application and of other plugins to `[plugin.queue]`. They queue jobs in the table of the plugin
+ * that `joinPlugins()` joins with this one.
  */
 export const schedulesPlugin = definePlugin({
   name: "queue",

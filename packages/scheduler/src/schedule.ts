@@ -169,7 +169,7 @@ function resolveOne(
   if (times === undefined) return undefined;
   const resolved: ResolvedSchedule = { name, task, payload: { ...payload }, catchUp, maxAttempts, times };
   try {
-    // Detect now, and not at the first tick, a job that the table rejects.
+    // Report a job that the table rejects now, not at its first tick.
     access.enqueuePart(jobOf(resolved, new Date(0).toISOString()), { from: "nothing", first: 1 });
   } catch (error) {
     addFault("", error instanceof Error ? error.message : "is not a valid job");

@@ -59,7 +59,7 @@ describe("cron", () => {
     });
   }
 
-  // Clock changes; all moments in UTC.
+  // The following expressions run around clock changes; all moments are in UTC.
   const changes: readonly (readonly [string, string, string, string, string])[] = [
     // Clocks go forward from 02:00 to 03:00 on March 29, at 01:00 UTC.
     [
@@ -201,7 +201,7 @@ describe("cron", () => {
       "2026-11-01T12:00Z",
       "11-02T03:00 11-03T03:00",
     ],
-    // A whole day was skipped: December 30, 2011.
+    // The zone skipped a whole day: December 30, 2011.
     ["Pacific/Apia", "a skipped day fires a day later", "0 12 30 12 *", "2011-12-01T00:00Z", "12-30T22:00"],
   ];
   for (const [zone, what, cron, from, expected] of changes) {

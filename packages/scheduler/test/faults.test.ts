@@ -68,7 +68,7 @@ describe("a scheduler with faults", function () {
 
   it("continues with other schedules while one waits for a lock, and limits this wait", async () => {
     await using bench = await openBench(database.url);
-    // Long enough for statements that do not wait for a lock, even on a busy machine.
+    // This deadline is long enough for statements that do not wait for a lock, even on a busy machine.
     const scheduler = bench.scheduler({ schedules: { stuck: beat, good: beat }, commandTimeoutMs: 3000 });
     await scheduler.runDue();
     bench.nowMs += MINUTE_MS;

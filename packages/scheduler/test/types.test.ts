@@ -51,7 +51,7 @@ describe("the types of schedules", () => {
     ]);
   });
 
-  it("check schedules that are defined apart", () => {
+  it("check schedules that are defined in a separate constant", () => {
     const schedules = {
       report: { everySeconds: 60, task: "report.make", payload: { of: "orders" } },
     } as const satisfies Schedules<Tasks>;
@@ -61,7 +61,7 @@ describe("the types of schedules", () => {
     expect(wrong).to.have.property("report");
   });
 
-  it("come from schemas, by what they accept", () => {
+  it("are inferred from the input types of schemas", () => {
     const at = z.object({ at: z.iso.datetime().transform((text) => new Date(text)) });
     const typed = createJobTable({ db, tasks: defineTasks({ remind: at }) });
     const payload = { at: "2026-01-01T00:00:00Z" };
@@ -70,7 +70,7 @@ describe("the types of schedules", () => {
     );
   });
 
-  it("keep an untyped table as it was", () => {
+  it("leave the types of an untyped table unchanged", () => {
     const untyped = createJobTable({ db });
     const schedules: Schedules = { a: { cron: "@daily", task: "anything", payload: { n: 1 } } };
     compiles(() => [

@@ -44,7 +44,7 @@ export function busOf<D extends Delivery>(broker: Broker<D>, options: ResolvedBu
   const consumptions = new Set<RunningConsumption>();
   let closed: Promise<void> | undefined;
 
-  // A function, because TypeScript would otherwise assume that the flag cannot change between two reads.
+  // Read the flag through a function, because TypeScript would otherwise assume that it cannot change between two reads.
   const isClosed = (): boolean => closed !== undefined;
 
   function explain(error: unknown): EventBusError {

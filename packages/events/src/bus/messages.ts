@@ -2,7 +2,7 @@ import { ConfigurationError, type Fault, type Kind } from "@svc/options";
 import type { BusMessage, ConsumeOptions } from "../event-bus.ts";
 import { EventBusError } from "./event-bus-error.ts";
 
-// Valid as a Redis key, a NATS subject, a Kafka topic and a component of a file name.
+// A topic is valid as a Redis key, a NATS subject, a Kafka topic and a component of a file name.
 const NAME = /^[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*$/;
 const TOPIC_LENGTH = 300;
 const GROUP = /^[\w.-]{1,100}$/;

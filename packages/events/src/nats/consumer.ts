@@ -15,7 +15,7 @@ export interface BoundConsumer {
   readonly createdAt: string;
 }
 
-// Below the server's limit of 255 characters.
+// This limit is below the server's limit of 255 characters.
 const LONGEST_NAME = 240;
 
 /**

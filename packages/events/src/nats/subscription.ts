@@ -16,8 +16,8 @@ export interface NatsDelivery extends Delivery {
 // Duration of one fetch request, during which the server sends heartbeats.
 const FETCH_MS = 15_000;
 const HEARTBEAT_MS = 2_000;
-// An acknowledgement can be lost with its connection, so this many handled messages are remembered and not handled
-// again.
+// An acknowledgement can be lost with its connection, so the subscription remembers this number of handled messages and does
+// not handle them again.
 const REMEMBERED = 1000;
 
 /** Creates a subscription that reads one durable consumer per topic. */

@@ -52,7 +52,7 @@ const telemetryTools = definePlugin({
  */
 const queueTools = definePlugin({
   name: "queue",
-  // Declared here so that the worker's options come first, although the scheduler stops earlier.
+  // This part declares the worker's options, so that they come first although the scheduler stops earlier.
   options: queueOptions,
   start({ part }) {
     const metrics = part<MetricsMiddleware>("metrics");
@@ -103,7 +103,7 @@ const ragTools = definePlugin({
 /** Provides the verifier and the issuer with stores for revoked tokens: one in the cache, one in this process. */
 const tokenStores = definePlugin({
   name: "auth",
-  // Declared here so that the verifier's options come first, although the issuer starts earlier.
+  // This part declares the verifier's options, so that they come first although the issuer starts earlier.
   options: authOptions,
   start({ part, logger }) {
     const cache = part<Cache>("cache");
@@ -138,12 +138,12 @@ export const builtInPlugins = [
   httpPlugin,
   joinPlugins("auth", tokenStores, issuingPlugin, authPlugin, signInPlugin),
   tenancyPlugin,
-  // Behind identity, because it counts by caller and tenant.
+  // The rate limit follows identity, because it counts by caller and tenant.
   rateLimitPlugin,
   openapiPlugin,
   joinPlugins("rollups", rollupTools, rollupsPlugin),
   joinPlugins("rag", ragTools, ragPlugin),
-  // Last, so that what it passes on has gone through the other plugins.
+  // The gateway comes last, so that the other plugins have handled the requests that it passes on.
   gatewayPlugin,
 ] as const;
 

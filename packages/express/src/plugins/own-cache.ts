@@ -20,7 +20,7 @@ const clientOptions = defineOptions("createService()", {
   closeClient: { kind: k.withDefault(k.boolean(), false) },
 });
 
-/** Takes the place of the plugin `cache` when the application has a client or a cache of its own. */
+/** Replaces the plugin `cache` when the application provides a client or a cache. */
 export const ownCachePlugin = definePlugin({
   name: "cache",
   options: defineOptions("[plugin.cache]", {

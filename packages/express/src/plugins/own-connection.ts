@@ -16,7 +16,7 @@ type Optional<E> = {
     : E[N];
 };
 
-/** Returns the settings of a plugin, none of them required and without defaults. */
+/** Returns the settings of a plugin, all optional and without defaults. */
 export function optionalSettings<E extends OptionEntries>({ keys }: Definition<E>): Optional<E> {
   return Object.fromEntries(
     Object.entries(keys).map(([name, entry]) => [name, "kind" in entry ? optional(entry) : entry]),
@@ -27,7 +27,7 @@ function optional({ inFile, ...entry }: Option): Option {
   const kind = k.optional(entry.kind);
   if (inFile === undefined) return { ...entry, kind };
   const { toOption, toFile } = inFile;
-  // The default is converted as well.
+  // The default, undefined, is converted too.
   const kept =
     (convert: (value: never) => unknown) =>
     (value: unknown): unknown =>
@@ -36,7 +36,7 @@ function optional({ inFile, ...entry }: Option): Option {
 }
 
 /**
- * Refuses settings in the file for a finished object, whose settings are its own.
+ * Rejects settings in the file for an object of the application, which was created with its own settings.
  *
  * @param hasEnded whether the object has been stopped
  * @throws ConfigurationError
@@ -56,8 +56,8 @@ export function refuseSettings(
 }
 
 /**
- * Returns a function that attaches the names of options as their author wrote them: `database.pool`, or `database` for the
- * pool alone; `plugin.database.url` for a setting of the file.
+ * Returns a function that attaches the names of options as the user wrote them: `database.pool`, or `database` for the pool
+ * alone; `plugin.database.url` for a setting of the file.
  */
 export function namesOfOwn(
   plugin: string,

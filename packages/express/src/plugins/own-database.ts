@@ -20,7 +20,7 @@ const poolOptions = defineOptions("createService()", {
   closePool: { kind: k.withDefault(k.boolean(), false) },
 });
 
-/** Takes the place of the plugin `database` when the application has a pool or a database of its own. */
+/** Replaces the plugin `database` when the application provides a pool or a database. */
 export const ownDatabasePlugin = definePlugin({
   name: "database",
   options: defineOptions("[plugin.database]", {

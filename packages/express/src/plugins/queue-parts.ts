@@ -2,7 +2,7 @@ import type { Fault } from "@svc/options";
 import type { JobHandlers, JobSchedules, PluginParts } from "@svc/plugin";
 import type { JobCode } from "../service-jobs.ts";
 
-/** Returns the job handlers and the schedules of the application and all plugins, and adds faults for names that two have. */
+/** Returns the job handlers and the schedules of the application and all plugins, and adds a fault for each repeated name. */
 export function queueParts(
   { jobs, schedules: own }: Pick<JobCode, "jobs" | "schedules">,
   started: ReadonlyMap<string, PluginParts>,

@@ -100,7 +100,7 @@ export function errorPages({ errorPage, timeoutMs, logger }: ErrorPagesOptions):
 
 const HTML = "text/html; charset=utf-8";
 
-/** Sends the headers of the page; its length is unknown, because it is not made. */
+/** Sends the headers of the page without a length, which is unknown because the page is not rendered. */
 function sendHead(res: ServerResponse, isEnded: boolean): void {
   res.setHeader("Content-Type", HTML);
   res.removeHeader("Content-Length");

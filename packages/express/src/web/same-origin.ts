@@ -5,9 +5,9 @@ import type { IncomingMessage } from "node:http";
 const safeMethods: ReadonlySet<string | undefined> = new Set(["GET", "HEAD", "OPTIONS"]);
 
 /**
- * Refuses with 403 what a page of another site can make a browser send: a WebSocket, or a request with an unsafe method, that
- * has a cookie or the body of an HTML form, unless a page of this origin sent it. Programs that send a bearer token and JSON
- * pass.
+ * Rejects with 403 a WebSocket, or a request with an unsafe method, that has a cookie or the body of an HTML form, unless a
+ * page of this origin sent it: pages of other sites can make a browser send such requests. Programs that send a bearer token
+ * and JSON pass.
  *
  * @param open paths to which other sites may send forms, such as the callbacks of sign-in providers
  */
@@ -27,14 +27,14 @@ function isSentByBrowsers({ headers }: IncomingMessage): boolean {
   return headers.cookie !== undefined || formTypes.test(headers["content-type"] ?? "");
 }
 
-// The three types that an HTML form can have, which browsers also let scripts send to another origin without asking it.
+// The three types of an HTML form. Browsers let scripts send these to another origin without a preflight request.
 const formTypes = /^\s*(?:application\/x-www-form-urlencoded|multipart\/form-data|text\/plain)\s*(?:;|$)/i;
 
 function crossOrigin() {
   return forbidden("this request must come from a page of the same origin", { code: "ERR_SVC_CROSS_ORIGIN" });
 }
 
-/** Returns the paths to which sign-in providers send people back, possibly with a form (`response_mode=form_post`). */
+/** Returns the paths to which sign-in providers redirect users, possibly with a form (`response_mode=form_post`). */
 export function loginCallbacks(settings: unknown): ReadonlySet<string> {
   const { providers = {} } = (settings ?? {}) as { readonly providers?: object };
   return new Set(Object.keys(providers).map((name) => `/auth/${name}/callback`));

@@ -1,7 +1,7 @@
 import type { ServiceOptions } from "@svc/express";
 import type { Canaries } from "@svc/test-support/otlp";
 
-/** A service that uses each canary where its kind says. */
+/** A service that uses each canary in the place that its kind requires. */
 export function canaryService(canaries: Canaries) {
   return {
     routes(app, { db, jobs, events, telemetry }) {

@@ -54,7 +54,7 @@ inbox_table = "${name}_inbox"
 `;
 }
 
-/** The program of a process of the service, for a folder next to this one. The variable ROLE is the role. */
+/** The program of one process of the service, for a folder next to this one. The variable ROLE sets its role. */
 export const orderProgram = `
   import { startService } from "@svc/express";
   import { orderService } from "../support/one-trace-service.ts";

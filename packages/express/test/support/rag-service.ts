@@ -10,7 +10,7 @@ export const embed: Embed = (texts) =>
     return [1 + count(/[a-g]/gi), 1 + count(/[h-p]/gi), 1 + count(/[q-z]/gi)];
   });
 
-/** Returns the rest of a file with the plugin `rag` and a database. */
+/** Returns the part of a file that follows `[service]`, with the plugin `rag` and a database. */
 export function ragToml(keys = 'tenant = "-"', enabled = '"database", "rag"', more = ""): string {
   return `
 [plugins]

@@ -5,7 +5,7 @@ import pg from "pg";
 
 /** A server with pgvector, for the tests of a `describe`. */
 export interface VectorServer {
-  /** Creates an empty database, and returns its URL of a superuser. */
+  /** Creates an empty database, and returns its URL with the login of a superuser. */
   database(): Promise<string>;
 }
 

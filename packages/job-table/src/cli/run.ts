@@ -102,7 +102,7 @@ type JobCommand = NonNullable<ReturnType<typeof commandLine.parse>>;
 
 export const svcJobs: CommandLine = commandLine;
 
-// Longer than in a service: some commands read or change the whole table.
+// This limit is longer than in a service, because some commands read or change the whole table.
 const COMMAND_TIMEOUT_MS = 60_000;
 
 export interface Surroundings {

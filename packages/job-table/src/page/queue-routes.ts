@@ -124,7 +124,7 @@ async function page(
     table: table.name,
     overview,
     now: now(),
-    // Relative, because a mount or proxy may add a path prefix.
+    // The target is relative, because a mount or proxy may add a path prefix.
     action: `${lastOf(path)}/retry`,
     note: noteOf(new URLSearchParams(query).get("retried")),
     schedules: schedules?.(),

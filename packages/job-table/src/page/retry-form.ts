@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { bodyOf, readText } from "@svc/json-body";
 import { badRequest, type ProblemError, unsupportedMediaType } from "@svc/problem";
 
-/** Enough for an id of 255 characters, encoded in up to twelve bytes each. */
+/** Maximum size of a form in bytes: it fits an id of 255 characters, each encoded in up to twelve bytes. */
 const MAX_BYTES = 16_384;
 const MAX_IDS = 1000;
 

@@ -47,7 +47,7 @@ export const TAKE: string = `set status = 'running', attempts = least(job.attemp
 
 /** Returns the columns for a {@link ClaimedRow}. Casts are for drivers that return a bigint as a string. */
 export function returned(spent: boolean): string {
-  // `date_part`, because infinite timestamps cannot be subtracted.
+  // Use `date_part`, because infinite timestamps cannot be subtracted.
   return `job.id, job.task, job.payload::text as payload, job.attempts::int, job.max_attempts::int, job.request_id,
     job.tenant_id, job.trace, to_char(job.locked_until at time zone 'UTC', ${UTC_TEXT}) as lease,
     date_part('epoch', job.available_at) * 1000 as available_ms,

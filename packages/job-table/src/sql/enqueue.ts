@@ -4,7 +4,7 @@ import type { NewRow } from "../new-job.ts";
 import { returned } from "./claimed-row.ts";
 import { orphanUpdate } from "./release.ts";
 
-// All thirteen columns, because a manually created table may have other defaults.
+// List all thirteen columns, because a manually created table may have other defaults.
 const COLUMNS =
   "id, task, payload, attempts, max_attempts, available_at, locked_until, request_id, tenant_id, status, " +
   "last_error, created_at, trace";

@@ -64,10 +64,7 @@ select count(*)::int as ended,
 from ended`;
 }
 
-/**
- * Returns the statement that marks up to {@link MAX_DEAD} jobs as dead whose leases expired on the last attempt
- * (JOB-22).
- */
+/** Returns the statement that marks up to {@link MAX_DEAD} jobs whose leases expired on the last attempt as dead (JOB-22). */
 export function deadLetterSql(table: string): string {
   return `with exhausted as materialized (
   select id from ${table} where status = 'running' and locked_until < ${NOW} and attempts >= max_attempts

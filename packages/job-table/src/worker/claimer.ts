@@ -31,8 +31,8 @@ export interface Swept {
 export interface Claimer {
   claim(session: Session, limit: number, completions: Completions): Promise<Claimed>;
   /**
-   * Recovers expired leases; a second statement marks jobs as dead whose lease expired on the last attempt. The next
-   * sweep is due after `pauseMs` (default: `sweepMs`), or earlier when a job becomes due or a lease expires.
+   * Recovers expired leases; a second statement marks jobs whose lease expired on the last attempt as dead. The next sweep is
+   * due after `pauseMs` (default: `sweepMs`), or earlier when a job becomes due or a lease expires.
    */
   sweep(session: Session, pauseMs?: number): Promise<Swept>;
   /** Returns the milliseconds until the next sweep. */

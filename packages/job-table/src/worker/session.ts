@@ -56,7 +56,7 @@ export function listeningPool(db: Database): Connectable | undefined {
   return isPool(db) ? db : undefined;
 }
 
-// A worker needs two connections; this many are left for its handlers and other callers.
+// A worker needs two connections; this number remains for its handlers and other callers.
 const SPARE = 4;
 
 /** Returns whether a pool is large enough to lend a worker a second connection permanently. */

@@ -28,8 +28,8 @@ export function offsetsOf(zone: string): OffsetAt {
     return sign === "-" ? -size : size;
   }
 
-  // Cached by hour of UTC, since reading an offset is by far the slowest step. NaN marks an hour in which the offset
-  // changes.
+  // The offsets are cached by hour of UTC, because reading one is by far the slowest step. NaN marks an hour in which the
+  // offset changes.
   const hours = new Map<number, number>();
   return (ms) => {
     const hour = Math.floor(ms / HOUR_MS);
