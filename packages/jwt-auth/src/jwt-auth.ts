@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import {
   enterContext,
+  type Logger,
   type Middleware,
   openContext,
   type ReadinessCheck,
@@ -10,7 +11,7 @@ import { forbidden, internalError, type ProblemError, serviceUnavailable } from 
 import { safeLogger } from "@svc/resilience";
 import { bearerToken, mayCarryCookies } from "./bearer.ts";
 import type { JwtAuthOptions } from "./options.ts";
-import { resolveJwtAuth } from "./resolve-jwt-auth.ts";
+import { resolveAuth } from "./resolve-issuers.ts";
 import { authReadiness } from "./readiness.ts";
 import { createRevocationGate, type RevocationAnswer } from "./revocation.ts";
 import type { Verification, Verified } from "./verification.ts";
@@ -49,16 +50,14 @@ type Refusal = ProblemError | undefined;
  * @throws ConfigurationError for unknown, invalid or forbidden options (AUTH-5, AUTH-31, AUTH-32)
  */
 export function jwtAuth(options: JwtAuthOptions): JwtAuth {
-  const resolved = resolveJwtAuth(options);
+  const resolved = resolveAuth(options);
   const { verifier, ownKeys, tokenFrom, logger, revocation, revocationFailOpen: failOpen } = resolved;
   const { revocationTimeoutMs: timeoutMs, now } = resolved;
   const gate =
     revocation === undefined
       ? undefined
       : createRevocationGate({ check: revocation, failOpen, timeoutMs, now });
-  if (!resolved.hasAudience) {
-    safeLogger(logger)?.warn({}, "no audience is configured: tokens issued for other services are accepted");
-  }
+  if (!resolved.hasAudience) warnOfMissingAudience(logger);
 
   function jwtAuthMiddleware(req: IncomingMessage, res: ServerResponse, next: Next): void {
     const context = openContext(req);
@@ -149,6 +148,18 @@ export function jwtAuth(options: JwtAuthOptions): JwtAuth {
 interface Reason {
   readonly reason: string;
   readonly at?: string | undefined;
+}
+
+let warnedOfAudience = false;
+
+/** Warns to the logger or, once per process, on standard error. */
+function warnOfMissingAudience(logger: Logger | undefined): void {
+  const message = "no audience is configured: tokens issued for other services are accepted";
+  if (logger !== undefined) safeLogger(logger)?.warn({}, message);
+  else if (!warnedOfAudience) {
+    warnedOfAudience = true;
+    process.emitWarning(`jwtAuth(): ${message}`, { code: "JWT_NO_AUDIENCE" });
+  }
 }
 
 const NO_TOKEN: Verification = Object.freeze({ reason: "malformed", at: "authorization" });

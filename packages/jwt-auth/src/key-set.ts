@@ -84,7 +84,7 @@ const BY_KIND: ReadonlyMap<string, readonly Algorithm[]> = new Map([
 type Members = Readonly<Record<string, unknown>>;
 
 /** A key that looks usable and is not imported yet. */
-interface Candidate {
+export interface Candidate {
   readonly kid: string | undefined;
   readonly algorithms: readonly Algorithm[];
   /** Only the members that define the public key. */
@@ -116,19 +116,25 @@ export async function keySetFromJwks(
   return set;
 }
 
-function candidateOf(entry: Members, allowed: readonly Algorithm[]): Candidate | undefined {
+/** Returns a JWK that may verify tokens of the allowed algorithms; undefined for any other JWK. */
+export function candidateOf(entry: Members, allowed: readonly Algorithm[]): Candidate | undefined {
   const { alg, use, kid, key_ops: operations } = entry;
   if (use !== undefined && use !== "sig") return undefined;
   if (operations !== undefined && !(Array.isArray(operations) && operations.includes("verify"))) {
     return undefined;
   }
   if (kid !== undefined && (typeof kid !== "string" || kid.length > MAX_KID_LENGTH)) return undefined;
-  if (PRIVATE.some((name) => Object.hasOwn(entry, name))) return undefined;
+  if (isPrivateJwk(entry)) return undefined;
   const { kty, crv, n, e, x, y } = entry;
   const fitting = BY_KIND.get(kindOf(kty, crv)) ?? [];
   const algorithms = fitting.filter((each) => allowed.includes(each) && (alg === undefined || alg === each));
   const jwk = publicMembers({ kty, crv, n, e, x, y });
   return algorithms.length === 0 || jwk === undefined ? undefined : { kid, algorithms, jwk };
+}
+
+/** Returns whether a JWK has a private or secret member. */
+export function isPrivateJwk(entry: Members): boolean {
+  return PRIVATE.some((name) => Object.hasOwn(entry, name));
 }
 
 // Check the types before building a string: converting an object could throw, and one bad key would make the whole

@@ -1,6 +1,7 @@
 import { ConfigurationError, takeOptions } from "@svc/options";
 import { definePlugin, type PluginContext } from "@svc/plugin";
 import type { JwtAuth } from "./jwt-auth.ts";
+import { isKeySource } from "./key-input.ts";
 import type { KeySource } from "./key-source.ts";
 import type { JwtAuthOptions } from "./options.ts";
 import { type AuthSettings, authOptions } from "./plugin-options.ts";
@@ -86,10 +87,12 @@ const passedOn = [
 /** Returns the keys that verify tokens; if `keys` is set, it replaces the keys of the mode. */
 function keyMaterial(
   { mode, secret, publicKey, jwksUrl, ...settings }: AuthSettings,
-  keys: KeySource | undefined,
+  keys: JwtAuthOptions["keys"],
 ): JwtAuthOptions {
   const algorithms = settings.algorithms as JwtAuthOptions["algorithms"];
-  if (keys !== undefined) return { keys, algorithms: keys.algorithms ?? algorithms };
+  if (keys !== undefined) {
+    return { keys, algorithms: (isKeySource(keys) ? keys.algorithms : undefined) ?? algorithms };
+  }
   // Pass only the key of this mode: an environment file that several services share may also contain keys for other
   // modes.
   const material = { secret: { secret }, public_key: { publicKey }, jwks: { jwksUrl } }[mode];

@@ -1,5 +1,7 @@
 import { ConfigurationError, type Fault, type Names, namesOf } from "@svc/options";
 import { type Algorithm, checkAlgorithms, isSymmetric } from "./algorithms.ts";
+import { givenKeySource } from "./given-key-source.ts";
+import { isKeySource } from "./key-input.ts";
 import { createKeySetSource } from "./key-set-source.ts";
 import type { KeySource } from "./key-source.ts";
 import { type GivenOptions, type JwtAuthOptions, jwtAuthOptions } from "./options.ts";
@@ -123,7 +125,8 @@ function keysOf(
   if (material === "secret" && shared !== undefined)
     return createSecretSource({ secret: shared, algorithms, env });
   if (material === "publicKey" && publicKey !== undefined) return createPemSource({ publicKey, algorithms });
-  if (material !== "jwksUrl" || jwksUrl === undefined) return options.keys;
+  if (material === "keys") return ownKeysOf(options, algorithms);
+  if (material !== "jwksUrl" || jwksUrl === undefined) return undefined;
   return createKeySetSource({
     url: jwksUrl,
     algorithms,
@@ -133,6 +136,21 @@ function keysOf(
     attempts: options.jwksAttempts,
     breakerFailures: options.jwksBreakerFailures,
     breakerCoolDownSeconds: options.jwksBreakerCoolDownSeconds,
+  });
+}
+
+/** Returns the application's key source, or a source for its key. */
+function ownKeysOf(
+  { keys, env, logger, jwksTimeoutSeconds }: GivenOptions,
+  algorithms: readonly Algorithm[] | undefined,
+): KeySource | undefined {
+  if (keys === undefined || isKeySource(keys)) return keys;
+  return givenKeySource(keys, {
+    names: { subject: jwtAuthOptions.subject, of: (option) => option },
+    algorithms,
+    env,
+    logger,
+    timeoutMs: jwksTimeoutSeconds * 1_000,
   });
 }
 

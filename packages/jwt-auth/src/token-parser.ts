@@ -13,6 +13,15 @@ export interface TokenHeader {
   readonly kid: string | undefined;
 }
 
+/** The header of a token whose signature is not verified yet: any client may have written it. */
+export interface UnverifiedHeader {
+  /** One of the allowed algorithms. */
+  readonly alg: Algorithm;
+  /** At most 256 characters. */
+  readonly kid?: string | undefined;
+  readonly [member: string]: unknown;
+}
+
 /** A parsed header, kept for reuse: tokens of one issuer signed with one key have equal headers. */
 export interface KnownHeader {
   /** The encoded header and the dot after it. */
@@ -94,6 +103,12 @@ function isRefused(header: TokenHeader | Refused): header is Refused {
 export function knownHeader({ header, signed }: ParsedToken): KnownHeader {
   const prefix = Buffer.from(signed.slice(0, signed.indexOf(".") + 1), "latin1").toString("latin1");
   return { prefix, header };
+}
+
+/** Returns the whole header of a token as a new object; its signature need not be verified yet. */
+export function wholeHeader({ header, signed }: ParsedToken): UnverifiedHeader {
+  const members = objectOf(textOf(signed.slice(0, signed.indexOf("."))) ?? "");
+  return { ...members, alg: header.algorithm };
 }
 
 function isAllowed(algorithm: string, allowed: ReadonlySet<string>): algorithm is Algorithm {

@@ -1,6 +1,8 @@
+import { subtle } from "node:crypto";
 import { createServer } from "node:http";
 import type { Middleware } from "@svc/context";
 import {
+  createVerifier,
   currentPrincipal,
   jwtAuth,
   type JwtAuth,
@@ -11,10 +13,13 @@ import {
   requireRoles,
   requireScopes,
   type RevocationCheck,
+  type VerificationKey,
 } from "@svc/jwt-auth";
 import { expect } from "chai";
 import connect from "connect";
 import express4, { type RequestHandler as Handler4 } from "express4";
+import { exportJWK } from "jose";
+import { keyFixture, pemOf } from "./support/key-fixtures.ts";
 import express5, { type RequestHandler as Handler5 } from "express";
 
 // The compiler is the test: it must accept this code, and reject each line after @ts-expect-error.
@@ -70,6 +75,29 @@ describe("the types", () => {
     // @ts-expect-error -- a count is not a boolean
     const count: RevocationCheck = { isRevoked: () => 1 };
     expect([now, later, count]).to.have.length(3);
+  });
+
+  it("accept every form of a key, and a function that returns one", async () => {
+    const { publicKey } = keyFixture("p256");
+    const algorithm = { name: "ECDSA", namedCurve: "P-256" };
+    const { publicKey: cryptoKey } = await subtle.generateKey(algorithm, false, ["sign", "verify"]);
+    const exported = publicKey.export({ format: "jwk" });
+    const ofSubtle = await subtle.exportKey("jwk", cryptoKey);
+    const ofJose = await exportJWK(publicKey);
+    const { kty = "", crv = "", x = "", y = "" } = ofJose;
+    const forms: VerificationKey[] = [publicKey, cryptoKey, exported, ofSubtle, ofJose, pemOf("p256")];
+    const written = { kty: "EC", crv, x, y, kid: "a" };
+    for (const keys of [...forms, written, { keys: [exported] }, { keys: [ofJose, { kty, crv, x, y }] }]) {
+      createVerifier({ keys, algorithms: ["ES256"] });
+    }
+    const audience = "orders";
+    jwtAuth({ keys: { kty: "EC", crv, x, y, kid: "a", use: "sig" }, audience });
+    jwtAuth({ keys: ({ alg, kid }) => (alg === "ES256" && kid === "a" ? publicKey : undefined), audience });
+    jwtAuth({ keys: async (header) => (header["tenant"] === "b" ? exported : cryptoKey), audience });
+    // @ts-expect-error -- a number is not a key
+    expect(() => jwtAuth({ keys: 7, audience })).to.throw("must be a key source");
+    // @ts-expect-error -- a function must not return bytes
+    jwtAuth({ keys: () => Buffer.from("x"), audience });
   });
 
   it("reject unknown options, and accept undefined for known options", () => {

@@ -1,0 +1,143 @@
+import { createPublicKey, KeyObject, type webcrypto } from "node:crypto";
+import { types } from "node:util";
+import type { EnvironmentName } from "@svc/options";
+import { type Algorithm, algorithms as allAlgorithms, isSymmetric } from "./algorithms.ts";
+import { keyFault } from "./key-check.ts";
+import { candidateOf, isPrivateJwk, MOST_KEYS, type UsableKey } from "./key-set.ts";
+import { readPem } from "./pem-source.ts";
+import { secretFault } from "./secret-rules.ts";
+import { isObject } from "./token-parser.ts";
+
+/** What a {@link KeyReader} has read. */
+export interface ReadKeys {
+  /** Each key with all algorithms that it fits; a single key may fit no algorithm. */
+  readonly keys: readonly UsableKey[];
+  /** Whether the value was a single key, not a set. */
+  readonly single: boolean;
+}
+
+/** Reads a key of any form. Returns a string that says what is wrong with the value, without showing it. */
+export type KeyReader = (given: unknown) => ReadKeys | string;
+
+// Limits the memory of keys that a function returns as text; reading a key again is only slower.
+const MOST_TEXTS = 1_000;
+
+const asymmetric = allAlgorithms.filter((each) => !isSymmetric(each));
+
+const SECRET = "use the option secret, or a KeyObject of type secret";
+
+/**
+ * Creates a reader of keys. It returns the same key object for the same key, because the verifier remembers what it has
+ * checked about a key object.
+ *
+ * @param env where the service runs; in `prod` a secret needs at least 32 bytes (AUTH-31)
+ */
+export function createKeyReader(env: EnvironmentName): KeyReader {
+  const pems = new Map<string, KeyObject>();
+  const jwks = new Map<string, KeyObject>();
+  const checked = new WeakMap<object, ReadKeys | string>();
+
+  return function readKeys(given) {
+    if (typeof given === "string") return ofPem(given);
+    if (types.isKeyObject(given)) return remembered(given, () => ofKeyObject(given));
+    if (types.isCryptoKey(given)) return remembered(given, () => ofCryptoKey(given));
+    // A JWK is read every time, because the application may change the object.
+    if (isObject(given) && Object.hasOwn(given, "keys")) return ofJwkSet(given["keys"]);
+    if (isObject(given) && Object.hasOwn(given, "kty")) return ofJwk(given);
+    return "must be a KeyObject, a CryptoKey, a JWK, a JWK set or a PEM";
+  };
+
+  function remembered(given: object, read: () => ReadKeys | string): ReadKeys | string {
+    let found = checked.get(given);
+    if (found === undefined) checked.set(given, (found = read()));
+    return found;
+  }
+
+  function ofPem(given: string): ReadKeys | string {
+    const key = pems.get(given) ?? readPem(given);
+    if (typeof key === "string") return key;
+    keep(pems, given, key);
+    return remembered(key, () => ofKeyObject(key));
+  }
+
+  function ofKeyObject(key: KeyObject): ReadKeys | string {
+    if (key.type === "private") return privateFault("is");
+    const message = key.type === "secret" ? secretFault(key.export(), env) : undefined;
+    return message ?? singleKey(key, allAlgorithms);
+  }
+
+  function ofJwk(jwk: Readonly<Record<string, unknown>>): ReadKeys | string {
+    const key = usableJwk(jwk) ?? "is not a public JWK for signatures: RSA, P-256, P-384, P-521 or Ed25519";
+    return typeof key === "string" ? key : { keys: [key], single: true };
+  }
+
+  function ofJwkSet(entries: unknown): ReadKeys | string {
+    if (!Array.isArray(entries)) return "must be a JWK set: its member keys must be a list";
+    const keys: UsableKey[] = [];
+    for (const entry of entries as readonly unknown[]) {
+      const key = isObject(entry) ? usableJwk(entry, "contains") : undefined;
+      if (typeof key === "string") return key;
+      // As in a fetched set, skip a key that cannot verify tokens, such as one for encryption.
+      if (key !== undefined && key.algorithms.length > 0 && keys.length < MOST_KEYS) keys.push(key);
+    }
+    return keys.length === 0 ? "is a JWK set without a usable key" : { keys, single: false };
+  }
+
+  /** Returns undefined for a JWK that cannot verify tokens, and a string for one that a verifier must not have. */
+  function usableJwk(
+    entry: Readonly<Record<string, unknown>>,
+    verb: "is" | "contains" = "is",
+  ): UsableKey | string | undefined {
+    if (Object.hasOwn(entry, "k")) return `${verb} a shared secret; ${SECRET}`;
+    if (isPrivateJwk(entry)) return privateFault(verb);
+    const candidate = candidateOf(entry, asymmetric);
+    if (candidate === undefined) return undefined;
+    const material = JSON.stringify(candidate.jwk);
+    let key = jwks.get(material);
+    try {
+      key ??= createPublicKey({ key: candidate.jwk, format: "jwk" });
+    } catch {
+      return undefined;
+    }
+    keep(jwks, material, key);
+    return usableKey(key, candidate.algorithms, candidate.kid, material);
+  }
+}
+
+function keep(keys: Map<string, KeyObject>, text: string, key: KeyObject): void {
+  if (keys.has(text)) return;
+  if (keys.size >= MOST_TEXTS) keys.clear();
+  keys.set(text, key);
+}
+
+function ofCryptoKey(given: webcrypto.CryptoKey): ReadKeys | string {
+  if (given.type === "private") return privateFault("is");
+  if (given.type === "secret") return `is a shared secret; ${SECRET}`;
+  if (!given.usages.includes("verify")) return "is a CryptoKey without the usage verify";
+  // Node.js has deprecated the conversion of a key that is not extractable; a public key gains nothing from it.
+  if (!given.extractable) return "is a CryptoKey that is not extractable; import it with extractable: true";
+  return singleKey(KeyObject.from(given), algorithmsOf(given.algorithm));
+}
+
+/** Returns the algorithms that a CryptoKey was made for. */
+function algorithmsOf(made: webcrypto.KeyAlgorithm): readonly Algorithm[] {
+  const { name, hash } = made as Partial<webcrypto.RsaHashedKeyAlgorithm>;
+  // The curve of the key decides between the algorithms ES256, ES384 and ES512.
+  if (name === "ECDSA") return ["ES256", "ES384", "ES512"];
+  if (name === "Ed25519") return ["EdDSA"];
+  const prefix = { "RSASSA-PKCS1-v1_5": "RS", "RSA-PSS": "PS" }[name ?? ""];
+  return asymmetric.filter((each) => `SHA-${each.slice(2)}` === hash?.name && each.slice(0, 2) === prefix);
+}
+
+function singleKey(key: KeyObject, intended: readonly Algorithm[]): ReadKeys {
+  return { keys: [usableKey(key, intended)], single: true };
+}
+
+function usableKey(key: KeyObject, intended: readonly Algorithm[], kid?: string, material = ""): UsableKey {
+  const algorithms = intended.filter((each) => keyFault(key, each) === undefined);
+  return { kid, algorithms, material, key };
+}
+
+function privateFault(verb: "is" | "contains"): string {
+  return `${verb} a private key; set the public key, and keep the private key with the issuer`;
+}
