@@ -39,7 +39,7 @@ export async function measureBeside<T>(
 
 /**
  * Gives every task to all sides before the next task. In a round, the tasks are repeated until each side had each place equally
- * often, because the first side finds the data of a task in no cache of the processor. Every round opens the sides anew: equal
+ * often, because the first side finds the data of a task in no cache of the processor. Every round has new sides: equal
  * sides that kept one connection each differed by up to 4 %.
  */
 export async function timeInTurn<T>(

@@ -7,7 +7,7 @@ import { verdictOf } from "./figures.ts";
 import { type PanelCost, panelCosts, provePanels, timePanels, TURNS } from "./measure.ts";
 import { runPlugin } from "./plugin.ts";
 import { proveRefresh, type RefreshCost, refreshCost, timeRefreshes } from "./refreshes.ts";
-import { ratio, ratioOf, tell } from "./report.ts";
+import { ratio, ratioOf, printTimes } from "./report.ts";
 
 const settings = {
   fsync: "on",
@@ -86,7 +86,7 @@ async function runPanel(
     await timePanels(on, ledger, costs, 2 * rounds);
     controls = controlsOf(costs);
   }
-  tell(costs, options);
+  printTimes(costs, options);
   return [
     ...controls,
     ...(["big", "typical"] as const).flatMap((size) => [
@@ -151,8 +151,8 @@ async function runRefresh(
     costs.push(cost);
     relative.push(ratioOf(cost, beside));
   }
-  tell(costs, options);
-  tell(
+  printTimes(costs, options);
+  printTimes(
     costs.map(({ metric, idle }) => ({
       metric: metric.replace("refresh/", "refresh-unchanged/"),
       times: idle,

@@ -9,7 +9,7 @@ import { BASE, CONTROL, measureBeside, type Side, type Sides, verdictsBeside } f
 import type { Ledger } from "./data.ts";
 import { expectWhole, TENANTS } from "./measure.ts";
 import { liveSix, sixTotals } from "./panel.ts";
-import { tell } from "./report.ts";
+import { printTimes } from "./report.ts";
 
 /** Maximum ratio of a panel through `service.rollups` to the same panel by `rollup.query()`. */
 const MOST = 1.05;
@@ -48,7 +48,7 @@ export async function runPlugin(
     const panels = Array.from({ length: quick ? 3 : 30 }, () => tenant);
     const times = await measureBeside(open, panels, rounds, options);
     const metrics = [...times].map(([name, each]) => ({ metric: `plugin/${size}/${name}`, times: each }));
-    tell(metrics, options);
+    printTimes(metrics, options);
     verdicts.push(...verdictsBeside(`plugin/${size}`, times, { service: MOST }));
   }
   return verdicts;

@@ -18,7 +18,7 @@ export function ratioOf(cost: Timed | undefined, base: Timed | undefined): numbe
 }
 
 /** Prints the medians and the 95th percentiles. */
-export function tell(costs: readonly Timed[], { json, print }: BenchOptions): void {
+export function printTimes(costs: readonly Timed[], { json, print }: BenchOptions): void {
   const table: string[][] = [["", "calls", "p50 ms", "p95 ms"]];
   for (const { metric, times } of costs) {
     const { p50, p95 } = quantilesOf(times);

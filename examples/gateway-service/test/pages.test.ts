@@ -80,7 +80,7 @@ async function started(options: ServiceOptions): Promise<Service> {
 }
 
 describe("a gateway in front of a web service and of WebSockets", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const browser = testBrowser();
   const folder = mkdtempSync(join(tmpdir(), "svc-public-"));
   const sockets: Socket[] = [];
@@ -165,10 +165,12 @@ targets = ["${echo.url}"]
     const here = openSockets({ address, count: 980 });
     const inPage = (): Promise<Counts> => page.evaluate<Counts>("globalThis.counts");
     await page.evaluate(openSockets, { address, count: 20 });
-    await until("1,000 WebSockets", () => sockets.length === 1000);
-    await until("all echoes", async () => here.echoes + (await inPage()).echoes === 1000);
+    // Beside seven busy processes on two cores the sockets took 20 s, most of it for the handshakes of the browser.
+    const patience = 90_000;
+    await until("1,000 WebSockets", () => sockets.length === 1000, patience);
+    await until("all echoes", async () => here.echoes + (await inPage()).echoes === 1000, patience);
     await door.stop();
-    await until("all ends", async () => here.ends.length + (await inPage()).ends.length === 1000);
+    await until("all ends", async () => here.ends.length + (await inPage()).ends.length === 1000, patience);
     expect(new Set([...here.ends, ...(await inPage()).ends])).to.deep.equal(new Set([1001]));
   });
 });

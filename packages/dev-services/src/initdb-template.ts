@@ -20,11 +20,12 @@ export function templatePath(
   return join(run, `initdb-${name}`);
 }
 
-/** Copies the content of a folder, with its owner. */
+/** Copies the content of a folder, with its owner. A failure removes the copy. */
 export function copyData(from: string, to: string): void {
   const { status, error, stderr } = spawnSync("cp", ["-a", `${from}/.`, to], { encoding: "utf8" });
-  if (status !== 0)
-    throw new Error(`${from} could not be copied to ${to}: ${error?.message ?? stderr.trim()}`);
+  if (status === 0) return;
+  remove(to);
+  throw new Error(`${from} could not be copied to ${to}: ${error?.message ?? stderr.trim()}`);
 }
 
 /** Removes a folder, if this process may. */

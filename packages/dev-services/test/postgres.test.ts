@@ -6,6 +6,7 @@ import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { needsPostgres, type PostgresServer, startPostgres } from "@svc/dev-services";
 import { expect } from "chai";
+import { copyData } from "../src/initdb-template.ts";
 import { childrenOf, isAlive } from "../src/processes.ts";
 import { query } from "./support/query.ts";
 import { rejection } from "./support/rejection.ts";
@@ -58,6 +59,14 @@ describe("startPostgres", function () {
       if (run === undefined) delete process.env.SVC_TEST_RUN;
       else process.env.SVC_TEST_RUN = run;
     }
+  });
+
+  it("leaves no partial folder when its data cannot be copied", async () => {
+    await using folder = keptFolder();
+    const to = join(folder.path, "copy");
+    mkdirSync(to);
+    expect(() => copyData(join(folder.path, "missing"), to)).to.throw("could not be copied");
+    expect(existsSync(to)).to.equal(false);
   });
 
   it("stops the watchdog when the folder of the server cannot be created", async () => {

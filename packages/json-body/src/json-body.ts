@@ -3,6 +3,7 @@ import type { Middleware } from "@svc/context";
 import { classify, hasBody } from "./content-type.ts";
 import { alreadyRead } from "./faults.ts";
 import { type JsonBodyOptions, jsonBodyOptions } from "./options.ts";
+import { wrongType } from "./media-types.ts";
 import { parseJson } from "./parse-json.ts";
 import { receiveBody, refusalByHeaders } from "./receive-body.ts";
 import { isRefusing, refuseWhileUnread } from "./refuse-unread.ts";
@@ -18,8 +19,8 @@ interface WithBody extends IncomingMessage {
 /**
  * Parses JSON bodies (`application/json` and `+json` types) into `req.body`, within limits. Ignores requests without a
  * body, bodies that other code has parsed or read, and other types unless `otherTypes` is `refuse`. Every other client
- * fault results in a 4xx problem (ERR-18, ERR-19, LIM-1 to LIM-3). With `verify`, a JSON body that other code has parsed
- * results in a 500, because it can no longer be verified.
+ * fault results in a 4xx problem (ERR-18, ERR-19, LIM-1 to LIM-3). With `verify`, every request is verified except GET, HEAD
+ * and OPTIONS without a body; a body of another type gets a 415, and a body that other code has read a 500.
  *
  * @throws ConfigurationError for unknown or invalid options
  */
@@ -67,14 +68,20 @@ export function jsonBody(options?: JsonBodyOptions): Middleware {
   }
 
   if (verify === undefined) return jsonBodyMiddleware;
-  // Refuse a body that earlier code has parsed, because its bytes can no longer be verified. A Buffer is not parsed.
+  // No request may reach the handler unverified.
   return function verifiedJsonBodyMiddleware(req: WithBody, res, next): void {
-    const isJson = hasBody(req) && classify(req.headers["content-type"]) !== "other";
-    const isParsed = isJson && (req._body === true || req.readableDidRead) && !Buffer.isBuffer(req.body);
-    if (isParsed) next(alreadyRead("jsonBody({ verify })"));
+    if (!hasBody(req) && SAFE_METHODS.has(req.method ?? "")) next();
+    else if (req._body === true || req.readableDidRead) next(alreadyRead("jsonBody({ verify })"));
+    else if (!hasBody(req)) {
+      req._body = true;
+      receive(req, res, inSameContext(req, next));
+    } else if (classify(req.headers["content-type"]) === "other") next(wrongType(req, JSON_TYPES));
     else jsonBodyMiddleware(req, res, next);
   };
 }
+
+const SAFE_METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
+const JSON_TYPES: readonly string[] = ["application/json", "application/*+json"];
 
 /**
  * Returns a request's parsed body; undefined without a body, or if no parser has read it. Never throws, even if

@@ -20,9 +20,8 @@ export const jsonBodyOptions = defineOptions("jsonBody()", {
    */
   otherTypes: { kind: k.withDefault(k.oneOf("leave", "refuse"), "leave") },
   /**
-   * `(req, res, bytes) => ...` decides whether a JSON body is genuine: called with the bytes as sent, before they are
-   * inflated and parsed. If it throws, rejects, or returns false or a promise of false, the client gets a 403 problem.
-   * Not called for an empty body. Default: none.
+   * `(req, res, bytes) => boolean` decides whether a body is authentic: called with the bytes as sent, before they are
+   * inflated and parsed. Unless it returns true or a promise of true, the client gets a 403 problem. Default: none.
    */
   verify: { kind: k.optional(k.func<VerifyBody>()) },
 });

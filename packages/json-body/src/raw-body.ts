@@ -37,7 +37,7 @@ interface WithBody extends IncomingMessage {
 /**
  * Reads bodies of any type into `req.body`: a `Buffer` with the bytes as sent, empty for a request without a body. For
  * routes and prefixes whose signatures cover these bytes, such as webhooks. Mount it before other parsers; they ignore
- * what it has read. Keeps a `Buffer` that an earlier parser has read.
+ * what it has read. Keeps a `Buffer` that an earlier parser has read, if it is within the limits.
  *
  * Passes to `next`: 413 for a body that is too large, 415 for another type or a content encoding, 400 if the client
  * disconnects (ERR-18, LIM-1 to LIM-3), and 500 if earlier code has read the body into something else than a `Buffer`.
@@ -54,18 +54,27 @@ export function rawBody(options?: RawBodyOptions): Middleware {
     return Number(req.headers["content-length"] ?? 0) > maxBytes ? tooLarge(maxBytes) : undefined;
   }
 
+  function sizeFault(body: Buffer): ProblemError | undefined {
+    return body.length > maxBytes ? tooLarge(maxBytes) : undefined;
+  }
+
   function rawBodyMiddleware(req: WithBody, _res: unknown, next: (error?: unknown) => void): void {
-    if (req._body === true || req.readableDidRead || req.readableEnded) {
-      next(Buffer.isBuffer(bodyOf(req)) ? undefined : alreadyRead("rawBody()"));
+    const isRead = req._body === true || req.readableDidRead || req.readableEnded;
+    const earlier = isRead ? bodyOf(req) : undefined;
+    if (Buffer.isBuffer(earlier)) {
+      next(hasBody(req) ? (refusalOf(req) ?? sizeFault(earlier)) : undefined);
       return;
     }
-    if (!hasBody(req)) {
-      req._body = true;
-      req.body = EMPTY;
-      next();
+    if (isRead) {
+      if (hasBody(req)) next(alreadyRead("rawBody()"));
+      else {
+        req.body = EMPTY;
+        next();
+      }
       return;
     }
-    const refusal = refusalOf(req);
+    // A request without a body is read to its end too: another parser may otherwise replace the Buffer.
+    const refusal = hasBody(req) ? refusalOf(req) : undefined;
     if (refusal !== undefined) {
       next(refusal);
       return;

@@ -6,15 +6,19 @@ import { readBody } from "./read-body.ts";
 import { inSameContext } from "./same-context.ts";
 
 /**
- * Decides whether a body is genuine. It throws, rejects, or returns false or a promise of false to refuse the request.
+ * Decides whether a body is authentic. Only true or a promise of true accepts the request.
  *
- * @param bytes the body as sent, before inflation
+ * @param bytes the body as sent, before inflation; empty for a request without a body
  */
-export type VerifyBody = (req: IncomingMessage, res: ServerResponse, bytes: Buffer) => unknown;
+export type VerifyBody = (
+  req: IncomingMessage,
+  res: ServerResponse,
+  bytes: Buffer,
+) => boolean | Promise<boolean>;
 
 /**
- * Reads a request to its end, verifies its bytes as sent in the async context of the caller, and inflates them. An empty
- * body is not verified. Calls `done` once, with the body or with the fault.
+ * Reads a request to its end, verifies its bytes as sent in the async context of the caller, and inflates them. Calls `done`
+ * once, with the body or with the fault.
  */
 export function receiveVerifiedBody(
   req: IncomingMessage,
@@ -24,15 +28,19 @@ export function receiveVerifiedBody(
 ): void {
   const inflater = inflaterOf(req.headers["content-encoding"]);
   let sent: Buffer = EMPTY;
+  const inflate = (_none: unknown, bytes: Buffer): void => {
+    if (typeof inflater === "function") inflater(bytes, maxBytes, done);
+  };
   const checkAndInflate = inSameContext(req, () => {
     void refusalBy(verify, req, res, sent).then((refusal) => {
-      if (refusal !== undefined || typeof inflater !== "function") done(refusal, sent);
-      else inflater(sent, maxBytes, done);
+      const isDone = refusal !== undefined || sent.length === 0 || typeof inflater !== "function";
+      // Leave the promise, so that an exception of later middleware is not a rejection.
+      process.nextTick(isDone ? done : inflate, refusal, sent);
     });
   });
   readBody(req, maxBytes, (fault, bytes) => {
     sent = bytes;
-    if (fault !== undefined || bytes.length === 0) done(fault, bytes);
+    if (fault !== undefined) done(fault, bytes);
     else checkAndInflate();
   });
 }
@@ -46,7 +54,7 @@ async function refusalBy(
   bytes: Buffer,
 ): Promise<unknown> {
   try {
-    return (await verify(req, res, bytes)) === false ? notVerified(undefined) : undefined;
+    return (await verify(req, res, bytes)) === true ? undefined : notVerified(undefined);
   } catch (error) {
     return hasStatus(error) ? error : notVerified(error);
   }

@@ -191,17 +191,25 @@ for (const stack of stacks) {
     });
 
     it("prevents the parsers behind it from reading the body again", async () => {
-      const behind = [
-        rawBody(),
-        jsonBody(),
-        formBody(),
-        textBody(),
-        rawBody(),
-        jsonBody({ verify: () => false }),
-      ];
+      const behind = [rawBody(), jsonBody(), formBody(), textBody(), rawBody()];
       await using server = await serveAll(stack, behind, echo);
       for (const type of ["application/json", "application/x-www-form-urlencoded", "text/plain"])
         expect((await post(server.url, "{", { "Content-Type": type })).body, type).to.deep.equal(hex("{"));
+    });
+
+    it("applies its own limits to a Buffer that an earlier rawBody() has read", async () => {
+      const later = rawBody({ types: ["application/json"], maxBytes: 5 });
+      await using server = await serveAll(stack, [rawBody({ compressed: "pass" }), later], echo);
+      expect((await post(server.url, "12345")).body).to.deep.equal(hex("12345"));
+      expect((await post(server.url, "123456")).status).to.equal(413);
+      expect((await post(server.url, "1", { "Content-Type": "text/html" })).status).to.equal(415);
+      expect((await post(server.url, "1", { ...json, "Content-Encoding": "gzip" })).status).to.equal(415);
+    });
+
+    it("sets an empty Buffer for a request without a body that earlier code has read to its end", async () => {
+      const drain: Middleware = (req, _res, next) => void req.once("end", next).resume();
+      await using server = await serveAll(stack, [drain, rawBody()], echo);
+      expect((await post(server.url, undefined)).body).to.deep.equal(hex(""));
     });
 
     it("responds with 500 behind a parser that has read the body, because the bytes are gone", async () => {

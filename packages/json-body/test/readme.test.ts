@@ -1,3 +1,4 @@
+import { connect } from "node:net";
 import { expect } from "chai";
 import { runSample } from "@svc/test-support";
 import { post } from "./support/stacks.ts";
@@ -60,6 +61,13 @@ describe("the README", () => {
         expect((await post(`${url}/imports`, body, headers)).body).to.deep.equal({ bytes: body.length });
       }
       expect((await post(`${url}/orders`, '{"a":1}')).body).to.deep.equal({ got: { a: 1 } });
+      // A client that disconnects must not end the process.
+      const { port } = new URL(url);
+      const socket = connect(Number(port), "127.0.0.1");
+      socket.write("POST /imports HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\nabc");
+      await new Promise((resolve) => socket.once("ready", () => setTimeout(resolve, 50)));
+      socket.destroy();
+      expect((await post(`${url}/imports`, "four")).body).to.deep.equal({ bytes: 4 });
     });
   }
 });

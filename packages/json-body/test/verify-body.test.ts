@@ -13,7 +13,13 @@ const json = { "Content-Type": "application/json" };
 /** Returns a verifier that accepts everything, and the bytes that it gets as text. */
 function recorder(): { readonly verify: VerifyBody; readonly seen: string[] } {
   const seen: string[] = [];
-  return { seen, verify: (_req, _res, bytes) => void seen.push(bytes.toString("latin1")) };
+  return {
+    seen,
+    verify(_req, _res, bytes) {
+      seen.push(bytes.toString("latin1"));
+      return true;
+    },
+  };
 }
 
 describe("jsonBody({ verify })", () => {
@@ -29,6 +35,7 @@ for (const stack of stacks) {
       const calls: unknown[][] = [];
       const verify: VerifyBody = (req, res, bytes) => {
         calls.push([req.headers["x-signature"], res.headersSent, (req as { body?: unknown }).body, bytes]);
+        return true;
       };
       await using server = await serve(stack, { verify });
       const text = '{ "a" : 1 }\r\n';
@@ -38,7 +45,7 @@ for (const stack of stacks) {
       expect(calls).to.deep.equal([["s", false, undefined, Buffer.from(text)]]);
     });
 
-    it("responds with 403 if it throws, rejects, or returns false or a promise of false", async () => {
+    it("responds with 403 if it throws, rejects, or returns anything but true or a promise of true", async () => {
       const refusing: VerifyBody[] = [
         () => {
           throw new Error("bad signature of secret hunter2");
@@ -50,6 +57,9 @@ for (const stack of stacks) {
         () => Promise.reject(undefined as never),
         () => false,
         () => Promise.resolve(false),
+        ...[undefined, null, 0, "", 1, "true", new Error("no"), Promise.resolve(undefined)].map(
+          (value) => () => value as never,
+        ),
         () => {
           throw null as never;
         },
@@ -66,8 +76,8 @@ for (const stack of stacks) {
       }
     });
 
-    it("accepts a body if it returns another value or a promise of one", async () => {
-      for (const value of [undefined, true, Promise.resolve(undefined), Promise.resolve(true)]) {
+    it("accepts a body if it returns true or a promise of true", async () => {
+      for (const value of [true, Promise.resolve(true)]) {
         await using server = await serve(stack, { verify: () => value });
         expect((await post(server.url, '{"a":1}')).body.body).to.deep.equal({ a: 1 });
       }
@@ -77,7 +87,7 @@ for (const stack of stacks) {
       const cause = new Error("no such key");
       const { promise, resolve } = Promise.withResolvers<ProblemError>();
       const parser = jsonBody({
-        verify() {
+        verify(): never {
           throw cause;
         },
       });
@@ -129,43 +139,46 @@ for (const stack of stacks) {
       expect((await post(server.url, bomb, gzip)).status).to.equal(413);
     });
 
-    it("is not called for a body over the limit, of another type or charset, or without bytes", async () => {
+    it("is not called for a body over the limit, of another type or charset, or for a GET without a body", async () => {
       const { verify, seen } = recorder();
       await using server = await serve(stack, { verify, maxBytes: 10 });
-      const head = "POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n";
       expect((await post(server.url, "x".repeat(11))).status).to.equal(413);
-      expect((await post(server.url, "{}", { "Content-Type": "text/plain" })).body).to.include({
-        parsed: false,
-      });
+      expect((await post(server.url, "{}", { "Content-Type": "text/plain" })).status).to.equal(415);
       expect(
         (await post(server.url, "{}", { "Content-Type": "application/json; charset=latin1" })).status,
       ).to.equal(415);
-      const empty = await rawRequest(server.port, `${head}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`);
-      expect(empty.body).to.equal('{"parsed":false}');
       expect(await (await fetch(server.url, { headers: json })).json()).to.deep.equal({ parsed: false });
       expect(seen).to.deep.equal([]);
     });
 
+    it("is called with no bytes for a POST with an empty body or without a body", async () => {
+      const head = "POST / HTTP/1.1\r\nHost: a\r\n";
+      const requests = [
+        `${head}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+        `${head}Content-Type: application/json\r\nContent-Length: 0\r\n\r\n`,
+        `${head}\r\n`,
+      ];
+      const { verify, seen } = recorder();
+      await using server = await serve(stack, { verify });
+      await using strict = await serve(stack, { verify: () => false });
+      for (const request of requests) {
+        expect((await rawRequest(server.port, request)).body).to.equal('{"parsed":false}');
+        expect((await rawRequest(strict.port, request)).text).to.match(/^HTTP\/1.1 403 /);
+      }
+      expect(seen).to.deep.equal(["", "", ""]);
+    });
+
     it("responds with 500 if an earlier parser has read the body, because it can no longer be verified", async () => {
       const { verify, seen } = recorder();
-      await using server = await serveAll(stack, [jsonBody(), jsonBody({ verify })]);
-      const { status, body } = await post(server.url, '{"a":1}');
-      expect([status, body.detail]).to.deep.equal([500, "An unexpected error occurred"]);
-      expect(await (await fetch(server.url)).json()).to.deep.equal({ parsed: false });
-      expect(seen).to.deep.equal([]);
-    });
-
-    it("leaves a form that formBody() has parsed", async () => {
-      const { verify, seen } = recorder();
+      for (const earlier of [jsonBody(), rawBody()]) {
+        await using server = await serveAll(stack, [earlier, jsonBody({ verify })]);
+        const { status, body } = await post(server.url, '{"a":1}');
+        expect([status, body.detail]).to.deep.equal([500, "An unexpected error occurred"]);
+      }
       await using server = await serveAll(stack, [formBody(), jsonBody({ verify })]);
       const form = { "Content-Type": "application/x-www-form-urlencoded" };
-      expect((await post(server.url, "a=1", form)).body.body).to.deep.equal({ a: "1" });
+      expect((await post(server.url, "a=1", form)).status).to.equal(500);
       expect(seen).to.deep.equal([]);
-    });
-
-    it("leaves a Buffer of rawBody() to the handler", async () => {
-      await using server = await serveAll(stack, [rawBody(), jsonBody({ verify: () => false })]);
-      expect((await post(server.url, "{}")).body.body).to.deep.equal({ type: "Buffer", data: [0x7b, 0x7d] });
     });
 
     it("COR-4 runs in the request's context, and keeps it for later middleware", async () => {
@@ -179,6 +192,7 @@ for (const stack of stacks) {
         note();
         await turn();
         note();
+        return true;
       };
       const look: Middleware = (_req, _res, next) => {
         note();

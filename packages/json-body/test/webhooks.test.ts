@@ -28,8 +28,6 @@ interface Provider {
   readonly body: string;
   readonly answer: object;
   readonly detail: string;
-  /** Status of a request without a body. */
-  readonly empty: number;
   /** Status of a compressed body, whose bytes as sent are signed. */
   readonly compressed: number;
   readonly maxBytes: number;
@@ -49,7 +47,6 @@ const providers: readonly Provider[] = [
     body: '{\n  "id": "evt_1",\n  "type": "charge.succeeded", "amount": 1.0, "name": "\\u00e9"\n}',
     answer: { received: "charge.succeeded" },
     detail: "the signature is not valid",
-    empty: 403,
     compressed: 415,
     maxBytes: 256 * 1024,
     hasTimestamp: true,
@@ -67,7 +64,6 @@ const providers: readonly Provider[] = [
     body: '{"action":"opened",  "number":1.0}',
     answer: { received: "opened" },
     detail: "the body could not be verified",
-    empty: 400,
     compressed: 200,
     maxBytes: 25 * 1024 * 1024,
     hasTimestamp: false,
@@ -83,7 +79,6 @@ const providers: readonly Provider[] = [
     body: "token=x&team_id=T1&command=%2Fweather&text=94070+now",
     answer: { text: "got /weather" },
     detail: "the signature is not valid",
-    empty: 403,
     compressed: 415,
     maxBytes: 256 * 1024,
     hasTimestamp: true,
@@ -122,7 +117,6 @@ for (const major of ["express", "express4"]) {
       body,
       answer,
       detail,
-      empty,
       compressed,
       maxBytes,
       hasTimestamp,
@@ -180,7 +174,7 @@ for (const major of ["express", "express4"]) {
       });
 
       it("refuses a request without a body", async () => {
-        expect((await post(`${url}${path}`, undefined, sign(body))).status).to.equal(empty);
+        expect((await post(`${url}${path}`, undefined, sign(body))).status).to.equal(403);
       });
 
       it(`ERR-18 responds to a compressed body, whose bytes as sent are signed, with ${compressed}`, async () => {

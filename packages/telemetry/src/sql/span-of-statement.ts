@@ -9,8 +9,9 @@ export interface SpanOfStatement {
   readonly attributes: SpanAttributes;
 }
 
-/** Number of kept descriptions. A statement with values, such as `limit 1`, may be a new one at every call. */
-const MAX_KEPT = { without: 1000, with: 100 } as const;
+const MAX_PLAIN = 1000;
+/** Fewer, because a statement with values, such as `limit 1`, may be a new one at every call. */
+const MAX_WITH_VALUES = 100;
 const MAX_READ_CHARACTERS = 10_000;
 
 /**
@@ -19,38 +20,43 @@ const MAX_READ_CHARACTERS = 10_000;
  * value may be a secret.
  */
 export function createSpanOfStatement(recordStatement: boolean): (text: string) => SpanOfStatement {
-  const kept = {
-    without: new Map<string, SpanOfStatement>(),
-    with: new Map<string, SpanOfStatement>(),
-  };
-  return function spanOfStatement(text) {
-    const before = kept.without.get(text) ?? (kept.with.size > 0 ? kept.with.get(digestOf(text)) : undefined);
-    if (before !== undefined) return before;
-    // A long text, such as that of a bulk insert, would block the event loop. A statement behind the cut may use other tables.
-    const isLong = text.length > MAX_READ_CHARACTERS;
-    const read = isLong ? text.slice(0, MAX_READ_CHARACTERS) : text;
-    const { operation, table: known, hasLiterals } = describeStatement(read);
-    const table = isLong ? undefined : known;
+  const plain = new Map<string, SpanOfStatement>();
+  const withValues = new Map<string, SpanOfStatement>();
+
+  function describe(text: string, isCut: boolean): SpanOfStatement & { readonly hasLiterals: boolean } {
+    const { operation, table: known, hasLiterals } = describeStatement(text);
+    // A statement behind the cut may use other tables.
+    const table = isCut ? undefined : known;
     const attributes: Record<string, string> = { "db.system": "postgresql" };
     if (operation !== undefined) attributes["db.operation"] = operation;
     if (table !== undefined) attributes["db.sql.table"] = table;
-    if (recordStatement) attributes["db.statement"] = redactStatement(read);
+    if (recordStatement) attributes["db.statement"] = redactStatement(text);
     const name = operation === undefined ? "SQL" : table === undefined ? operation : `${operation} ${table}`;
-    const described = { name, attributes };
-    if (isLong) return described;
-    if (hasLiterals) keep("with", digestOf(text), described);
-    else keep("without", text, described);
+    return { name, attributes, hasLiterals };
+  }
+
+  return function spanOfStatement(text) {
+    // To read or hash a long text, such as that of a bulk insert, would block the event loop.
+    if (text.length > MAX_READ_CHARACTERS) return describe(text.slice(0, MAX_READ_CHARACTERS), true);
+    const known = plain.get(text);
+    if (known !== undefined) return known;
+    const digest = hash("sha256", text, "base64");
+    const knownValues = withValues.get(digest);
+    if (knownValues !== undefined) return knownValues;
+    const described = describe(text, false);
+    if (described.hasLiterals) keep(withValues, MAX_WITH_VALUES, digest, described);
+    else keep(plain, MAX_PLAIN, text, described);
     return described;
   };
-
-  function keep(values: keyof typeof MAX_KEPT, key: string, described: SpanOfStatement): void {
-    const all = kept[values];
-    const oldest = all.size < MAX_KEPT[values] ? undefined : all.keys().next().value;
-    if (oldest !== undefined) all.delete(oldest);
-    all.set(key, described);
-  }
 }
 
-function digestOf(text: string): string {
-  return hash("sha256", text, "base64");
+function keep(
+  kept: Map<string, SpanOfStatement>,
+  most: number,
+  key: string,
+  described: SpanOfStatement,
+): void {
+  const oldest = kept.size < most ? undefined : kept.keys().next().value;
+  if (oldest !== undefined) kept.delete(oldest);
+  kept.set(key, described);
 }
