@@ -34,7 +34,7 @@ export const identity: Mutants = {
   },
   "AUTH-7": {
     file: "packages/jwt-auth/src/jwt-auth.ts",
-    find: "if (!resolved.hasAudience) warnOfMissingAudience(logger);",
+    find: "if (resolved.audienceWarning !== undefined) warnOnce(resolved.audienceWarning, logger);",
     replace: "",
   },
   "AUTH-8": {

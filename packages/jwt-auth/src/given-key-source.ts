@@ -4,8 +4,8 @@ import { type Algorithm, checkAlgorithms } from "./algorithms.ts";
 import { fitFault } from "./key-check.ts";
 import { keyFunctionSource } from "./key-function.ts";
 import type { KeyFunction, VerificationKey } from "./key-input.ts";
+import { finderOf } from "./key-finder.ts";
 import { createKeyReader, type ReadKeys } from "./key-reader.ts";
-import { keySetOf } from "./key-set.ts";
 import type { KeySource } from "./key-source.ts";
 
 /** Settings of the source for a given key. */
@@ -24,32 +24,23 @@ export interface GivenKeySettings {
  * Creates the source for a key that the application passes as the option `keys`, or for its function. Without configured
  * algorithms, a key is used for the one that it was made for; for RS256 or HS256 if it fits several.
  *
- * A JWK with a `kid`, and every key of a set, verifies only tokens with this `kid`; any other single key ignores it.
- *
  * @throws ConfigurationError when the key cannot be read, is private, or does not fit an algorithm
  */
 export function givenKeySource(given: VerificationKey | KeyFunction, settings: GivenKeySettings): KeySource {
   const { names, env, logger, timeoutMs } = settings;
   const wanted =
     settings.algorithms && checkAlgorithms(names.subject, settings.algorithms, names.of("algorithms"));
-  const read = createKeyReader(env);
-  if (typeof given === "function") return keyFunctionSource(given, { read, logger, timeoutMs });
-  const found = read(given);
+  if (typeof given === "function") {
+    const algorithms = wanted ?? (["RS256"] as const);
+    const read = createKeyReader(env, algorithms);
+    return keyFunctionSource(given, { read, algorithms, logger, timeoutMs });
+  }
+  const found = createKeyReader(env, wanted)(given);
   if (typeof found === "string") throw optionError(names, "keys", found);
   const algorithms = wanted ?? defaultAlgorithms(found);
   const message = found.single ? singleFault(found, algorithms) : setFault(found, algorithms);
   if (message !== undefined) throw optionError(names, "keys", message);
-  const usable = found.keys.map((each) => ({
-    ...each,
-    algorithms: each.algorithms.filter((algorithm) => algorithms.includes(algorithm)),
-  }));
-  const set = keySetOf(usable);
-  const anyKid = found.single && found.keys[0]?.kid === undefined;
-  return {
-    generation: 0,
-    algorithms,
-    find: (kid, algorithm) => set.find(anyKid ? undefined : kid, algorithm),
-  };
+  return { generation: 0, algorithms, find: finderOf(found, algorithms).find };
 }
 
 function defaultAlgorithms({ keys }: ReadKeys): readonly Algorithm[] {

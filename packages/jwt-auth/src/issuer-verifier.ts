@@ -1,6 +1,7 @@
 import type { CheckResult, ReadinessCheck } from "@svc/context";
+import { errorFields } from "@svc/resilience";
 import type { KeySource } from "./key-source.ts";
-import { own, parseToken } from "./token-parser.ts";
+import { own, type ParsedToken, parseToken } from "./token-parser.ts";
 import { type Refused, refuse } from "./verification.ts";
 import type { Verifier } from "./verifier.ts";
 
@@ -18,7 +19,7 @@ export function createIssuerVerifier(verifiers: ReadonlyMap<string, Verifier>): 
 
   function verifierFor(token: string): Verifier | Refused {
     const parsed = parseToken(token, allowed);
-    if (parsed.reason !== undefined) return parsed;
+    if (isRefused(parsed)) return parsed;
     const issuer = own(parsed.claims, "iss");
     if (issuer === undefined) return refuse("claim_missing", "iss");
     if (typeof issuer !== "string") return refuse("claim_type", "iss");
@@ -28,7 +29,7 @@ export function createIssuerVerifier(verifiers: ReadonlyMap<string, Verifier>): 
   return {
     verify(token) {
       const found = verifierFor(token);
-      return Object.hasOwn(found, "reason") ? (found as Refused) : (found as Verifier).verify(token);
+      return isRefused(found) ? found : found.verify(token);
     },
     keys: keysOfAll(verifiers),
     algorithms,
@@ -40,16 +41,31 @@ export function createIssuerVerifier(verifiers: ReadonlyMap<string, Verifier>): 
   };
 }
 
+// Check for an own member, because a polluted prototype could supply a reason.
+function isRefused(found: Verifier | ParsedToken | Refused): found is Refused {
+  return Object.hasOwn(found, "reason");
+}
+
+/** Returns an issuer for a log line or `/ready`, without user-info, query and fragment, which may contain a password. */
+export function shownIssuer(issuer: string): string {
+  return issuer.replace(/[?#].*$/s, "").replace(/\/\/[^/]*@/, "//");
+}
+
+interface IssuerCheck {
+  readonly issuer: string;
+  readonly check: ReadinessCheck;
+}
+
 /** Returns a source for the readiness check. It finds no key, because a key is only valid for its issuer. */
 function keysOfAll(verifiers: ReadonlyMap<string, Verifier>): KeySource {
-  const checks = [...verifiers].flatMap(([issuer, { keys }]) => {
+  const checks = [...verifiers].flatMap(([issuer, { keys }]): IssuerCheck[] => {
     const check = keys.readiness?.();
-    return check === undefined ? [] : [{ issuer, check }];
+    return check === undefined ? [] : [{ issuer: shownIssuer(issuer), check }];
   });
 
   async function check(signal: AbortSignal): Promise<CheckResult> {
     const found = await Promise.all(
-      checks.map(async ({ issuer, check }) => ({ issuer, check, result: await check.check(signal) })),
+      checks.map(async (each) => ({ ...each, result: await resultOf(each.check, signal) })),
     );
     const failed = found.filter(({ result }) => !result.healthy);
     // As long as one issuer has keys, its callers are served.
@@ -57,7 +73,12 @@ function keysOfAll(verifiers: ReadonlyMap<string, Verifier>): KeySource {
       failed.length === verifiers.size &&
       failed.every(({ check, result }) => result.critical ?? check.critical);
     const detail = found.map(({ issuer, result }) => `${issuer}: ${result.detail}`).join("; ");
-    return { healthy: failed.length === 0, critical, detail };
+    const failures = found.flatMap(({ issuer, result: { meta } }) => {
+      const failure = meta?.["lastFailure"];
+      return typeof failure === "string" ? [`${issuer}: ${failure}`] : [];
+    });
+    const meta = failures.length === 0 ? {} : { meta: { lastFailure: failures.join("; ") } };
+    return { healthy: failed.length === 0, critical, detail, ...meta };
   }
 
   const readiness = (): ReadinessCheck => ({ name: "auth", critical: true, check });
@@ -68,4 +89,14 @@ function keysOfAll(verifiers: ReadonlyMap<string, Verifier>): KeySource {
     find: () => undefined,
     ...(checks.length === 0 ? {} : { readiness }),
   };
+}
+
+/** Returns the result of a check. An application's own source may throw, which must not hide the state of the others. */
+async function resultOf(check: ReadinessCheck, signal: AbortSignal): Promise<CheckResult> {
+  try {
+    return await check.check(signal);
+  } catch (error) {
+    const { error: name = "not an Error" } = errorFields(error);
+    return { healthy: false, detail: `the check failed (${name})` };
+  }
 }

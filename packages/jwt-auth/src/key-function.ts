@@ -1,8 +1,10 @@
 import type { KeyObject } from "node:crypto";
 import type { Logger } from "@svc/context";
 import { atMostEvery, errorFields, safeLogger, withDeadline } from "@svc/resilience";
+import type { Algorithm } from "./algorithms.ts";
 import type { KeyFunction } from "./key-input.ts";
-import type { KeyReader, ReadKeys } from "./key-reader.ts";
+import { finderOf } from "./key-finder.ts";
+import type { KeyReader } from "./key-reader.ts";
 import type { KeySource } from "./key-source.ts";
 import type { TokenHeader, UnverifiedHeader } from "./token-parser.ts";
 
@@ -26,47 +28,89 @@ export function keyLookupOf(source: KeySource): KeyLookup | undefined {
 
 interface FunctionSettings {
   readonly read: KeyReader;
+  /** The algorithms that tokens may be signed with. */
+  readonly algorithms: readonly Algorithm[];
   readonly logger: Logger | undefined;
   readonly timeoutMs: number;
 }
 
 const WARNING_INTERVAL_MS = 10_000;
 
-/** Creates the source for a function that returns the key of a token. Its result is checked like a configured key. */
+/** Maximum number of calls in flight: the function is called before a signature is checked, so any client can cause calls. */
+export const MOST_CALLS = 1_000;
+
+/**
+ * Creates the source for a function that returns the key of a token. Its result is checked like a configured key. While
+ * {@link MOST_CALLS} calls are in flight, further tokens are refused.
+ */
 export function keyFunctionSource(
   choose: KeyFunction,
-  { read, logger, timeoutMs }: FunctionSettings,
+  { read, algorithms, logger, timeoutMs }: FunctionSettings,
 ): KeySource {
   const warn = atMostEvery(WARNING_INTERVAL_MS, (suppressed, fields: object, message: string) => {
     safeLogger(logger)?.warn({ ...fields, suppressed }, message);
   });
+  let calls = 0;
 
-  const lookUp: KeyLookup = async (header, whole) => {
-    let given: unknown;
+  async function call(whole: UnverifiedHeader): Promise<unknown> {
+    if (calls >= MOST_CALLS) {
+      warn({ calls }, "too many calls of the function `keys` are in flight; tokens are refused");
+      throw new RangeError("too many calls of the function `keys` are in flight");
+    }
     try {
-      given = await withDeadline(timeoutMs, () => choose(whole));
+      return await withDeadline(timeoutMs, (signal) => counted(whole, signal));
     } catch (error) {
-      warn(errorFields(error), "the function `keys` failed; tokens are refused");
+      warn(safeFields(error), "the function `keys` failed; tokens are refused");
       throw error;
     }
+  }
+
+  // A call that ignores its signal counts until it ends, even after the deadline.
+  async function counted(whole: UnverifiedHeader, signal: AbortSignal): Promise<unknown> {
+    calls += 1;
+    try {
+      return await choose(whole, { signal });
+    } finally {
+      calls -= 1;
+    }
+  }
+
+  const lookUp: KeyLookup = async (header, whole) => {
+    const given = await call(whole);
     if (given === undefined || given === null) return undefined;
     const found = read(given);
-    if (typeof found !== "string") return selected(found, header);
-    warn({ fault: found }, "the function `keys` returned a value that cannot verify tokens");
-    return "wrong key";
+    const fault = typeof found === "string" ? found : unfit(found.keys, algorithms);
+    if (fault !== undefined)
+      warn({ fault }, "the function `keys` returned a value that cannot verify tokens");
+    if (typeof found === "string") return "wrong key";
+    const { find, names } = finderOf(found, algorithms);
+    return find(header.kid, header.algorithm) ?? (names(header.kid) ? "wrong key" : undefined);
   };
 
   const source: FunctionSource = { generation: 0, find: () => undefined, [BY_HEADER]: lookUp };
   return source;
 }
 
-function selected(
-  { keys, single }: ReadKeys,
-  { kid, algorithm }: TokenHeader,
-): KeyObject | "wrong key" | undefined {
-  const named = keys.filter((each) =>
-    kid === undefined ? keys.length === 1 : each.kid === kid || (single && each.kid === undefined),
-  );
-  const key = named.find(({ algorithms }) => algorithms.includes(algorithm))?.key;
-  return key ?? (named.length === 0 ? undefined : "wrong key");
+function unfit(
+  keys: readonly { readonly algorithms: readonly Algorithm[] }[],
+  allowed: readonly Algorithm[],
+): string | undefined {
+  if (keys.some(({ algorithms }) => algorithms.some((each) => allowed.includes(each)))) return undefined;
+  return `fits none of the algorithms ${allowed.join(", ")}`;
+}
+
+const NAME = /^[A-Za-z][A-Za-z0-9_]{0,60}$/;
+
+/** Returns the name and code of an error for the log, unless they may be arbitrary text, such as a URL with a password. */
+function safeFields(error: unknown): object {
+  try {
+    return Object.fromEntries(
+      Object.entries(errorFields(error)).filter(([, text]: readonly [string, unknown]) => {
+        return typeof text === "string" && NAME.test(text);
+      }),
+    );
+  } catch {
+    // A getter of the error threw.
+    return {};
+  }
 }

@@ -22,12 +22,21 @@ export type VerificationKey = KeyObject | webcrypto.CryptoKey | Jwk | JwkSet | s
 /** Returns the key that must have signed a token with this header, or undefined if there is none. */
 export type KeyFunction = (
   header: UnverifiedHeader,
+  call: KeyCall,
 ) => VerificationKey | undefined | Promise<VerificationKey | undefined>;
 
+/** The second argument of a {@link KeyFunction}. */
+export interface KeyCall {
+  /** Aborts at the timeout of the call, when its token has been refused; pass it to `fetch` and the like. */
+  readonly signal: AbortSignal;
+}
+
+// Secret, because the value may be a private key by mistake.
 /** Kind of an option that takes a key source, a key, or a function that returns a key. */
 export const keysKind: k.Kind<KeySource | VerificationKey | KeyFunction> = {
   expects:
     "a key source (an object with find()), a KeyObject, a CryptoKey, a JWK, a JWK set, a PEM or a function",
+  secret: true,
   accepts: (value): value is KeySource | VerificationKey | KeyFunction =>
     typeof value === "string" || typeof value === "function" || isKeySource(value) || isKey(value),
 };
@@ -35,6 +44,8 @@ export const keysKind: k.Kind<KeySource | VerificationKey | KeyFunction> = {
 /** Returns whether a value is a key source, not a key. */
 export function isKeySource(value: unknown): value is KeySource {
   if ((typeof value !== "object" || value === null) && typeof value !== "function") return false;
+  // Arrays and buffers have a method find() as well.
+  if (Array.isArray(value) || ArrayBuffer.isView(value)) return false;
   return typeof (value as Partial<KeySource>).find === "function";
 }
 

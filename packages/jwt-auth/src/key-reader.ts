@@ -3,7 +3,7 @@ import { types } from "node:util";
 import type { EnvironmentName } from "@svc/options";
 import { type Algorithm, algorithms as allAlgorithms, isSymmetric } from "./algorithms.ts";
 import { keyFault } from "./key-check.ts";
-import { candidateOf, isPrivateJwk, MOST_KEYS, type UsableKey } from "./key-set.ts";
+import { type Candidate, candidateOf, isPrivateJwk, MOST_KEYS, type UsableKey } from "./key-set.ts";
 import { readPem } from "./pem-source.ts";
 import { secretFault } from "./secret-rules.ts";
 import { isObject } from "./token-parser.ts";
@@ -22,6 +22,8 @@ export type KeyReader = (given: unknown) => ReadKeys | string;
 // Limits the memory of keys that a function returns as text; reading a key again is only slower.
 const MOST_TEXTS = 1_000;
 
+type Members = Readonly<Record<string, unknown>>;
+
 const asymmetric = allAlgorithms.filter((each) => !isSymmetric(each));
 
 const SECRET = "use the option secret, or a KeyObject of type secret";
@@ -31,13 +33,23 @@ const SECRET = "use the option secret, or a KeyObject of type secret";
  * checked about a key object.
  *
  * @param env where the service runs; in `prod` a secret needs at least 32 bytes (AUTH-31)
+ * @param wanted the algorithms that the keys of a set are needed for; undefined for all
  */
-export function createKeyReader(env: EnvironmentName): KeyReader {
+export function createKeyReader(env: EnvironmentName, wanted: readonly Algorithm[] = asymmetric): KeyReader {
   const pems = new Map<string, KeyObject>();
   const jwks = new Map<string, KeyObject>();
   const checked = new WeakMap<object, ReadKeys | string>();
 
   return function readKeys(given) {
+    try {
+      return readForm(given);
+    } catch {
+      // The message of the error may contain a part of the key.
+      return "cannot be read: one of its getters throws";
+    }
+  };
+
+  function readForm(given: unknown): ReadKeys | string {
     if (typeof given === "string") return ofPem(given);
     if (types.isKeyObject(given)) return remembered(given, () => ofKeyObject(given));
     if (types.isCryptoKey(given)) return remembered(given, () => ofCryptoKey(given));
@@ -45,7 +57,7 @@ export function createKeyReader(env: EnvironmentName): KeyReader {
     if (isObject(given) && Object.hasOwn(given, "keys")) return ofJwkSet(given["keys"]);
     if (isObject(given) && Object.hasOwn(given, "kty")) return ofJwk(given);
     return "must be a KeyObject, a CryptoKey, a JWK, a JWK set or a PEM";
-  };
+  }
 
   function remembered(given: object, read: () => ReadKeys | string): ReadKeys | string {
     let found = checked.get(given);
@@ -66,31 +78,35 @@ export function createKeyReader(env: EnvironmentName): KeyReader {
     return message ?? singleKey(key, allAlgorithms);
   }
 
-  function ofJwk(jwk: Readonly<Record<string, unknown>>): ReadKeys | string {
-    const key = usableJwk(jwk) ?? "is not a public JWK for signatures: RSA, P-256, P-384, P-521 or Ed25519";
+  function ofJwk(jwk: Members): ReadKeys | string {
+    const fault = secretJwkFault(jwk, "is");
+    if (fault !== undefined) return fault;
+    const key =
+      usableKeyOf(jwkCandidate(jwk)) ??
+      "is not a public JWK for signatures: RSA, P-256, P-384, P-521 or Ed25519";
     return typeof key === "string" ? key : { keys: [key], single: true };
   }
 
   function ofJwkSet(entries: unknown): ReadKeys | string {
     if (!Array.isArray(entries)) return "must be a JWK set: its member keys must be a list";
-    const keys: UsableKey[] = [];
-    for (const entry of entries as readonly unknown[]) {
-      const key = isObject(entry) ? usableJwk(entry, "contains") : undefined;
-      if (typeof key === "string") return key;
+    const candidates: Candidate[] = [];
+    for (const entry of (entries as readonly unknown[]).filter(isObject)) {
+      const fault = secretJwkFault(entry, "contains");
+      if (fault !== undefined) return fault;
       // As in a fetched set, skip a key that cannot verify tokens, such as one for encryption.
-      if (key !== undefined && key.algorithms.length > 0 && keys.length < MOST_KEYS) keys.push(key);
+      const candidate = jwkCandidate(entry);
+      if (candidate !== undefined) candidates.push(candidate);
     }
+    const isWanted = ({ algorithms }: Candidate) => algorithms.some((each) => wanted.includes(each));
+    // Keys for other algorithms come last: they only serve to say why a token or a configuration is refused.
+    const keys = [...candidates.filter(isWanted), ...candidates.filter((each) => !isWanted(each))]
+      .slice(0, MOST_KEYS)
+      .flatMap((each) => usableKeyOf(each) ?? [])
+      .filter(({ algorithms }) => algorithms.length > 0);
     return keys.length === 0 ? "is a JWK set without a usable key" : { keys, single: false };
   }
 
-  /** Returns undefined for a JWK that cannot verify tokens, and a string for one that a verifier must not have. */
-  function usableJwk(
-    entry: Readonly<Record<string, unknown>>,
-    verb: "is" | "contains" = "is",
-  ): UsableKey | string | undefined {
-    if (Object.hasOwn(entry, "k")) return `${verb} a shared secret; ${SECRET}`;
-    if (isPrivateJwk(entry)) return privateFault(verb);
-    const candidate = candidateOf(entry, asymmetric);
+  function usableKeyOf(candidate: Candidate | undefined): UsableKey | undefined {
     if (candidate === undefined) return undefined;
     const material = JSON.stringify(candidate.jwk);
     let key = jwks.get(material);
@@ -102,6 +118,18 @@ export function createKeyReader(env: EnvironmentName): KeyReader {
     keep(jwks, material, key);
     return usableKey(key, candidate.algorithms, candidate.kid, material);
   }
+}
+
+/** Returns why a verifier must not have this JWK; undefined for a public key. */
+function secretJwkFault(entry: Members, verb: "is" | "contains"): string | undefined {
+  if (Object.hasOwn(entry, "k")) return `${verb} a shared secret; ${SECRET}`;
+  return isPrivateJwk(entry) ? privateFault(verb) : undefined;
+}
+
+/** Returns undefined for a JWK that cannot verify tokens. Node.js exports keys with the `alg` of RFC 9864. */
+function jwkCandidate(entry: Members): Candidate | undefined {
+  const known = entry["alg"] === "Ed25519" ? { ...entry, alg: "EdDSA" } : entry;
+  return candidateOf(known, asymmetric);
 }
 
 function keep(keys: Map<string, KeyObject>, text: string, key: KeyObject): void {

@@ -5,7 +5,7 @@ import type { Algorithm } from "./algorithms.ts";
 import { keySetOptions } from "./key-set-options.ts";
 import { issuersKind } from "./issuer-options.ts";
 import { keysKind } from "./key-input.ts";
-import type { RevocationCheck } from "./revocation.ts";
+import { revocationKind } from "./revocation.ts";
 import { verifierOptions } from "./verifier-options.ts";
 
 const algorithmList: k.Kind<readonly Algorithm[]> = {
@@ -40,8 +40,8 @@ export const jwtAuthOptions = defineOptions("jwtAuth()", {
   algorithms: { key: "algorithms", env: "SVC_AUTH_ALGORITHMS", kind: k.optional(algorithmList) },
   ...fileOptions(verifierOptions),
   /**
-   * Timeout of one fetch of the key set in seconds, including all attempts and the body, and of one call of a function
-   * `keys`. Default: 5.
+   * Timeout of one fetch of the key set in seconds, including discovery, all attempts and the body, and of one call of a
+   * function `keys`. Default: 5.
    */
   jwksTimeoutSeconds: { ...keySetOptions.keys.timeoutSeconds, key: "jwks_timeout" },
   /** Attempts per fetch, including the first. Default: 2. */
@@ -61,7 +61,7 @@ export const jwtAuthOptions = defineOptions("jwtAuth()", {
   /** Timeout of one query to the store, in seconds. Default: 1. */
   revocationTimeoutSeconds: { kind: k.withDefault(k.number({ min: 0.001, max: 60 }), 1) },
   /** Revocation check, called at every use of a token. Default: revocation is not checked. */
-  revocation: { kind: k.optional(k.objectWith<RevocationCheck>("a revocation check", "isRevoked")) },
+  revocation: { kind: revocationKind },
   /**
    * Returns the token of a request without a bearer header, for example from a cookie (AUTH-33). Such a request must come
    * from the same origin if its method is unsafe (AUTH-34). Default: only the bearer header carries a token.
@@ -73,7 +73,8 @@ export const jwtAuthOptions = defineOptions("jwtAuth()", {
    */
   keys: { kind: k.optional(keysKind) },
   /**
-   * Several issuers, each with its own keys, audience and algorithms, instead of a mode and the options of one issuer.
+   * Several issuers, each with its own keys, audience, algorithms and revocation check, instead of a mode and the options of
+   * one issuer.
    * Default: one issuer.
    */
   issuers: { kind: k.optional(issuersKind) },

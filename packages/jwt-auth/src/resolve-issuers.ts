@@ -8,9 +8,9 @@ import {
   withNames,
 } from "@svc/options";
 import { type IssuerOptions, issuerOptions } from "./issuer-options.ts";
-import { createIssuerVerifier } from "./issuer-verifier.ts";
+import { createIssuerVerifier, shownIssuer } from "./issuer-verifier.ts";
 import { type GivenOptions, type JwtAuthOptions, jwtAuthOptions } from "./options.ts";
-import { resolveJwtAuth } from "./resolve-jwt-auth.ts";
+import { audienceWarning, resolveJwtAuth } from "./resolve-jwt-auth.ts";
 
 // Options for a single issuer: with `issuers`, they would apply to none or to all.
 const single = [
@@ -22,6 +22,7 @@ const single = [
   "issuer",
   "audience",
   "algorithms",
+  "revocation",
 ] as const satisfies readonly (keyof JwtAuthOptions)[];
 
 /**
@@ -30,61 +31,75 @@ const single = [
  * @throws ConfigurationError with all faults, under the option names of `jwtAuth()`
  */
 export function resolveAuth(given: JwtAuthOptions) {
-  const issuers = (given as JwtAuthOptions | null | undefined)?.issuers;
-  return issuers === undefined ? resolveJwtAuth(given) : resolveIssuers(given);
+  const options = jwtAuthOptions.resolve(given);
+  return options.issuers === undefined
+    ? resolveJwtAuth(given)
+    : resolveIssuers(options.issuers, options, namesOf(given, jwtAuthOptions.subject));
 }
 
-function resolveIssuers(given: JwtAuthOptions) {
-  const options = jwtAuthOptions.resolve(given);
-  const names = namesOf(given, jwtAuthOptions.subject);
-  const issuers = options.issuers ?? [];
+type ResolvedIssuer = ReturnType<typeof resolveJwtAuth>;
+
+function resolveIssuers(issuers: readonly IssuerOptions[], options: GivenOptions, names: Names) {
+  // An empty issuer or audience is not checked, as if it were omitted.
   const faults: Fault[] = single
-    .filter((option) => given[option] !== undefined)
+    .filter((option) => options[option] !== undefined && options[option] !== "")
     .map((option) => fault(names.of(option), "cannot be combined with issuers; set it for each issuer"));
-  const auths = issuers.map((each, index) => {
-    try {
-      return resolveIssuer(each, options, namesIn(names, index));
-    } catch (error) {
-      if (!(error instanceof ConfigurationError)) throw error;
-      faults.push(...error.faults.filter(({ key }) => faults.every((other) => other.key !== key)));
-      return undefined;
+  const found: ResolvedIssuer[] = [];
+  const stop = (): void => found.forEach(({ ownKeys }) => ownKeys?.stop?.());
+  try {
+    for (const [index, each] of issuers.entries()) {
+      const { resolved, faults: of } = attempted(() =>
+        resolveIssuer(each, index, issuers.length, options, names),
+      );
+      if (resolved !== undefined) found.push(resolved);
+      faults.push(...of.filter(({ key }) => faults.every((other) => other.key !== key)));
     }
-  });
-  faults.push(...repeatedIssuers(issuers, names));
-  const stop = (): void => auths.forEach((auth) => auth?.ownKeys?.stop?.());
-  if (faults.length > 0) {
+    faults.push(...repeatedIssuers(issuers, names));
+    if (faults.length > 0) throw new ConfigurationError(names.subject, faults);
+    return { ...options, ...joined(found), ownKeys: { stop } };
+  } catch (error) {
+    // Also for an error of an application's own key source: the fetches of the other issuers must not go on.
     stop();
-    throw new ConfigurationError(names.subject, faults);
+    throw error;
   }
-  const found = auths.filter((auth) => auth !== undefined);
+}
+
+function joined(found: readonly ResolvedIssuer[]) {
+  const unlimited = found.filter(({ audienceWarning }) => audienceWarning !== undefined);
+  const names = unlimited.map(({ issuer }) => shownIssuer(issuer)).join(", ");
   return {
-    ...options,
-    verifier: createIssuerVerifier(new Map(found.map((auth) => [auth.issuer, auth.verifier]))),
-    ownKeys: { stop },
-    hasAudience: found.every((auth) => auth.hasAudience),
-    revocationTimeoutMs: options.revocationTimeoutSeconds * 1_000,
+    verifier: createIssuerVerifier(new Map(found.map(({ issuer, verifier }) => [issuer, verifier]))),
+    revocations: new Map(
+      found.flatMap(({ issuer, revocation }) => (revocation === undefined ? [] : [[issuer, revocation]])),
+    ),
+    audienceWarning: unlimited.length === 0 ? undefined : audienceWarning(` for ${names}`),
+    revocationTimeoutMs: found[0]?.revocationTimeoutMs ?? 0,
   };
 }
 
 /** Builds the verifier of one issuer, which has its own keys, algorithms and cache. */
-function resolveIssuer(given: IssuerOptions, { issuers = [], ...shared }: GivenOptions, names: Names) {
-  const issuer = issuerOptions.resolve(withNames(given, names));
-  if (issuer.jwksUrl === undefined && issuer.keys === undefined)
-    throw optionError(names, "jwksUrl", "is missing: set jwksUrl or keys");
-  const cacheTokens = Math.ceil(shared.cacheTokens / issuers.length);
+function resolveIssuer(
+  given: IssuerOptions,
+  index: number,
+  count: number,
+  { issuers: _issuers, ...shared }: GivenOptions,
+  names: Names,
+): ResolvedIssuer {
+  const own = namesIn(names, index);
+  const { discovery, ...issuer } = issuerOptions.resolve(withNames(given, own));
+  if (!discovery && issuer.jwksUrl === undefined && issuer.keys === undefined)
+    throw optionError(own, "jwksUrl", "is missing: set discovery, jwksUrl or keys");
+  const cacheTokens = Math.ceil(shared.cacheTokens / count);
   const none = { mode: undefined, publicKey: undefined, secret: undefined };
-  return resolveJwtAuth(withNames({ ...shared, ...none, ...issuer, cacheTokens }, names));
+  const of = (option: string): string =>
+    Object.hasOwn(issuerOptions.keys, option) ? own.of(option) : names.of(option);
+  const all = { ...shared, ...none, ...issuer, cacheTokens };
+  return resolveJwtAuth(withNames(all, { subject: names.subject, of }), discovery);
 }
 
 /** Returns names such as `issuers[0].keys` for the options of an issuer. */
 function namesIn({ subject, of }: Names, index: number): Names {
-  // An unknown option is one of the issuer, too.
-  const isShared = (option: string): boolean =>
-    Object.hasOwn(jwtAuthOptions.keys, option) && !Object.hasOwn(issuerOptions.keys, option);
-  return {
-    subject,
-    of: (option) => (isShared(option) ? of(option) : `${of("issuers")}[${index}].${option}`),
-  };
+  return { subject, of: (option) => `${of("issuers")}[${index}].${option}` };
 }
 
 function repeatedIssuers(issuers: readonly IssuerOptions[], names: Names): Fault[] {
@@ -94,4 +109,14 @@ function repeatedIssuers(issuers: readonly IssuerOptions[], names: Names): Fault
     const message = `is also the issuer of ${names.of("issuers")}[${first}]; list each issuer once`;
     return [fault(namesIn(names, index).of("issuer"), message)];
   });
+}
+
+/** Runs a factory and returns its result, or the faults of its options. */
+function attempted<T>(make: () => T): { readonly resolved?: T; readonly faults: readonly Fault[] } {
+  try {
+    return { resolved: make(), faults: [] };
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    return { faults: error.faults };
+  }
 }

@@ -1,4 +1,5 @@
 import type { Logger, RevocableToken } from "@svc/context";
+import { kinds as k } from "@svc/options";
 import {
   atMostEvery,
   type Attempt,
@@ -17,6 +18,11 @@ export interface RevocationCheck {
    */
   isRevoked(token: RevocableToken): boolean | Promise<boolean>;
 }
+
+/** Kind of an option that takes a revocation check. */
+export const revocationKind: k.OptionalKind<RevocationCheck, undefined> = k.optional(
+  k.objectWith<RevocationCheck>("a revocation check", "isRevoked"),
+);
 
 /** `unknown`: the store did not respond. */
 export type RevocationAnswer = "valid" | "revoked" | "unknown";

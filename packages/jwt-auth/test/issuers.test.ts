@@ -243,6 +243,79 @@ describe("jwtAuth() with several issuers", () => {
     expect(await fixed.check(signal)).to.include({ healthy: true, detail: "the keys are configured" });
   });
 
+  it("reports why keys could not be fetched, without user-info, and the error of a check that throws (RDY-14)", async () => {
+    await using a = await startIssuer();
+    a.answer(failing());
+    const own: KeySource = {
+      ...counted("rsa2048"),
+      readiness: () => ({
+        name: "own",
+        critical: false,
+        check: () => {
+          throw new RangeError("secret text");
+        },
+      }),
+    };
+    const secretive = "https://user:password@a.example/path?key=secret";
+    await using auth = jwtAuth({
+      issuers: [
+        { issuer: secretive, jwksUrl: a.url, audience },
+        { issuer: B, keys: own, audience },
+      ],
+      env: "local",
+      jwksAttempts: 1,
+      now,
+    });
+    expect(await reasonFor(auth.verifier, tokenOf(secretive, A))).to.equal("keys_unavailable ");
+    expect(await auth.readiness().check(new AbortController().signal)).to.eql({
+      healthy: false,
+      critical: false,
+      detail: `${A}/path: no keys fetched yet; ${B}: the check failed (RangeError)`,
+      meta: { lastFailure: `${A}/path: the endpoint answered 503` },
+    });
+  });
+
+  it("stops the fetches of other issuers when a key source throws at construction", async () => {
+    await using a = await startIssuer(jwkOf("rsa2048", { kid: "1" }));
+    const throwing: KeySource = {
+      ...counted("rsa2048"),
+      get algorithms(): never {
+        throw new RangeError("no algorithms");
+      },
+    };
+    const first = { issuer: A, jwksUrl: a.url, audience };
+    const settings = { env: "local", now } as const;
+    const issuers = [first, { issuer: B, keys: throwing, audience }];
+    expect(() => jwtAuth({ ...settings, issuers })).to.throw(RangeError, "no algorithms");
+    await setImmediate();
+    await using auth = jwtAuth({ ...settings, issuers: [first] });
+    expect(await reasonFor(auth.verifier, tokenOf(A, A))).to.equal("accepted");
+    expect(a.requests).to.equal(1);
+  });
+
+  it("refuses tokens and ignores inherited options when Object.prototype is polluted", async () => {
+    const verifier = verifierOf(three);
+    const polluted = Object.prototype as { reason?: string; issuers?: unknown; secret?: string };
+    try {
+      polluted.reason = "x";
+      expect(await verifier.verify(tokenOf(A, B))).to.not.have.property("principal");
+      expect(
+        Object.hasOwn(await verifier.verify(tokenOf(C, A, { header: { alg: "none" } })), "reason"),
+      ).to.equal(true);
+      delete polluted.reason;
+      polluted.issuers = [];
+      polluted.secret = "s".repeat(32);
+      expect(verifierOf({ keys: pemOf("rsa2048") }).algorithms).to.eql(["RS256"]);
+      delete polluted.issuers;
+      expect(verifierOf(three).algorithms).to.eql(["RS256", "ES256"]);
+    } finally {
+      delete polluted.reason;
+      delete polluted.issuers;
+      delete polluted.secret;
+    }
+    expect(await reasonFor(verifier, tokenOf(A, A))).to.equal("accepted");
+  });
+
   it("stops the key sets that it fetches, but not an application's own source", async () => {
     let stopped = 0;
     const own: KeySource = { ...counted("rsa2048"), stop: () => void (stopped += 1) };
@@ -301,9 +374,14 @@ describe("jwtAuth() with several issuers", () => {
   it("warns if one issuer has no audience (AUTH-6)", () => {
     const logger = collectingLogger();
     const [first, second] = three.issuers;
-    jwtAuth({ issuers: [first, { ...second, audience: [] }], logger });
+    const withPassword = {
+      ...three.issuers[2],
+      issuer: "https://u:secret@c.example/?k=secret",
+      audience: "",
+    };
+    jwtAuth({ issuers: [first, { ...second, audience: [] }, withPassword], logger });
     expect(logger.at("warn")).to.eql([
-      "no audience is configured: tokens issued for other services are accepted",
+      `no audience is configured for ${B}, ${C}/: tokens issued for other services are accepted`,
     ]);
     jwtAuth({ ...three, logger });
     expect(logger.lines).to.have.length(1);
@@ -335,6 +413,7 @@ describe("the option checks of several issuers", () => {
       issuer: A,
       audience,
       algorithms: ["RS256"],
+      revocation: { isRevoked: () => false },
     })) {
       expect(faultsOf({ issuers, [option]: value })).to.eql([
         `${option}: cannot be combined with issuers; set it for each issuer`,
@@ -355,11 +434,13 @@ describe("the option checks of several issuers", () => {
         { keys },
         { issuer: "", keys },
         { issuer: "g", keys: 7 },
+        { issuer: "h", secret: "s".repeat(32) },
+        { issuer: "i", keys, revocation: {} },
       ],
       scopeClaim: "grt",
     });
     const expected = [
-      /^issuers\[0\]\.jwksUrl: is missing: set jwksUrl or keys$/,
+      /^issuers\[0\]\.jwksUrl: is missing: set discovery, jwksUrl or keys$/,
       /^issuers\[1\]\.jwksUrl, issuers\[1\]\.keys: cannot be combined/,
       /^scopeClaim: must not be grt/,
       /^issuers\[2\]\.keys: does not fit the algorithms: RS256 needs a key of type rsa/,
@@ -369,6 +450,8 @@ describe("the option checks of several issuers", () => {
       /^issuers\[6\]\.issuer: is required/,
       /^issuers\[7\]\.issuer: must be a non-empty string/,
       /^issuers\[8\]\.keys: must be a key source/,
+      /^issuers\[9\]\.secret: is unknown/,
+      /^issuers\[10\]\.revocation: must be a revocation check/,
     ];
     expect(faults, faults.join("\n")).to.have.length(expected.length);
     for (const pattern of expected) {
@@ -384,6 +467,17 @@ describe("the option checks of several issuers", () => {
       const faults = faultsOf({ issuers });
       expect(faults).to.have.length(1);
       expect(faults[0]).to.match(/^issuers: must be a list of one or more issuers/);
+    }
+  });
+
+  it("do not show a private key that was set as an issuer or as its keys", () => {
+    const pem = keyFixture("p256").privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+    for (const issuers of [pem, [pem], [{ issuer: A, keys: [pem] }], [{ issuer: A, keys: pem }]]) {
+      const faults = faultsOf({ issuers });
+      expect(faults).to.have.length(1);
+      expect(faults[0])
+        .to.match(/^issuers/)
+        .and.not.include("PRIVATE KEY");
     }
   });
 });

@@ -11,6 +11,7 @@ import {
 } from "@svc/jwt-auth";
 import { collectingLogger } from "@svc/test-support";
 import { expect } from "chai";
+import { MOST_CALLS } from "../src/key-function.ts";
 import { forge, type Forgery, now } from "./support/forge.ts";
 import { jwkOf } from "./support/issuer.ts";
 import { type KeyName, keyFixture, pemOf } from "./support/key-fixtures.ts";
@@ -30,6 +31,12 @@ async function reasonFor(verifier: Verifier, forgery: Forgery = {}): Promise<str
 /** Returns a function that returns any value, as JavaScript code may. */
 function returning(value: unknown): KeyFunction {
   return () => value as VerificationKey;
+}
+
+class UnreadableError extends Error {
+  override get name(): string {
+    throw new Error("secret text");
+  }
 }
 
 describe("a function as the option keys", () => {
@@ -121,8 +128,87 @@ describe("a function as the option keys", () => {
         claims: { aud: "a" },
       });
       expect(said, what).to.equal("unknown_key alg");
-      expect(logger.lines, what).to.eql([]);
+      expect(logger.lines, what).to.have.length(1);
+      const text = "the function `keys` returned a value that cannot verify tokens";
+      expect(logger.lines[0], what).to.include({ level: "warn", message: text });
+      expect(logger.lines[0]?.fields, what).to.include({ fault: "fits none of the algorithms RS256" });
     }
+  });
+
+  it("causes no warning when it returns a key for another of the configured algorithms", async () => {
+    const logger = collectingLogger();
+    const options = { logger, audience: "a", algorithms: ["RS256", "ES256"] } as const;
+    const verifier = verifierOf(() => keyFixture("p256").publicKey, options);
+    expect(await reasonFor(verifier, { claims: { aud: "a" } })).to.equal("unknown_key alg");
+    expect(logger.lines).to.eql([]);
+  });
+
+  it("receives a signal that aborts at the timeout", async () => {
+    const { promise, resolve } = Promise.withResolvers<unknown>();
+    const keys: KeyFunction = (_header, { signal }) =>
+      new Promise(() => signal.addEventListener("abort", () => resolve(signal.reason)));
+    const verifier = verifierOf(keys, { jwksTimeoutSeconds: 0.05 });
+    expect(await reasonFor(verifier)).to.equal("keys_unavailable ");
+    expect(await promise).to.have.property("name", "DeadlineError");
+  });
+
+  it("refuses tokens while too many calls are in flight, and calls it again afterwards", async () => {
+    const logger = collectingLogger();
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    let calls = 0;
+    const verifier = verifierOf(
+      async () => {
+        calls += 1;
+        await promise;
+        return rsa;
+      },
+      { logger, audience: "a" },
+    );
+    const token = forge({ claims: { aud: "a" } });
+    const waiting = Array.from({ length: MOST_CALLS }, async () => verifier.verify(token));
+    expect(await verifier.verify(token)).to.eql({ reason: "keys_unavailable" });
+    expect(calls).to.equal(MOST_CALLS);
+    expect(logger.at("warn")).to.eql([
+      "too many calls of the function `keys` are in flight; tokens are refused",
+    ]);
+    resolve(undefined);
+    expect((await Promise.all(waiting)).every(({ reason }) => reason === undefined)).to.equal(true);
+    expect(await verifier.verify(token)).to.have.property("principal");
+  });
+
+  it("causes a refusal and a warning when it returns a key whose getter throws", async () => {
+    const logger = collectingLogger();
+    const key = {
+      kty: "EC",
+      get crv(): string {
+        throw new RangeError("secret text");
+      },
+    };
+    const verifier = verifierOf(returning(key), { logger, audience: "a" });
+    expect(await reasonFor(verifier, { claims: { aud: "a" } })).to.equal("unknown_key alg");
+    expect(logger.lines[0]?.fields).to.include({ fault: "cannot be read: one of its getters throws" });
+    expect(JSON.stringify(logger.lines)).to.not.include("secret text");
+  });
+
+  it("does not receive members __proto__ of the header, at any depth", async () => {
+    const seen: object[] = [];
+    const verifier = verifierOf((header) => {
+      seen.push(header);
+      return rsa;
+    });
+    const nested = `${"[".repeat(2_500)}{"__proto__":{"admin":true}}${"]".repeat(2_500)}`;
+    const rawHeader = `{"alg":"RS256","__proto__":{"admin":true},"x":{"__proto__":{"admin":true}},"y":${nested}}`;
+    expect(await reasonFor(verifier, { rawHeader })).to.equal("accepted");
+    const text = JSON.stringify(seen[0]);
+    expect(text).to.include('"alg":"RS256"').and.not.include("admin");
+    expect(Object.assign({}, seen[0])).to.not.have.property("admin");
+  });
+
+  it("finds the key of a returned set that has one key twice, by the rules of a fetched set (KEY-11)", async () => {
+    const key = jwkOf("rsa2048", { kid: "a" });
+    const verifier = verifierOf(returning({ keys: [key, key] }));
+    for (const kid of ["a", undefined])
+      expect(await reasonFor(verifier, { header: { kid } })).to.equal("accepted");
   });
 
   it("never makes a public key an HMAC secret (AUTH-5, AUTH-32)", async () => {
@@ -185,11 +271,12 @@ describe("a function as the option keys", () => {
     const verifier = verifierOf(returning({ keys }));
     const said = [];
     for (const kid of ["a", "b", "c", undefined]) said.push(await reasonFor(verifier, { header: { kid } }));
-    expect(said).to.eql(["accepted", "unknown_key alg", "unknown_key kid", "unknown_key kid"]);
+    // Only one of the keys fits RS256, so a token without a kid is for this key (KEY-11).
+    expect(said).to.eql(["accepted", "unknown_key alg", "unknown_key kid", "accepted"]);
   });
 
   it("causes a refusal and one warning when it throws, rejects or does not answer in time", async () => {
-    const failing: readonly (readonly [string, KeyFunction])[] = [
+    const failing: readonly (readonly [string | undefined, KeyFunction])[] = [
       [
         "TypeError",
         () => {
@@ -198,6 +285,9 @@ describe("a function as the option keys", () => {
       ],
       ["RangeError", async () => Promise.reject(new RangeError("secret text"))],
       ["DeadlineError", () => new Promise<undefined>(() => undefined)],
+      [undefined, async () => Promise.reject(Object.assign(new Error("x"), { name: "secret text" }))],
+      ["Error", async () => Promise.reject(Object.assign(new Error("x"), { code: "secret text" }))],
+      [undefined, async () => Promise.reject(new UnreadableError())],
     ];
     for (const [error, keys] of failing) {
       const logger = collectingLogger();
@@ -207,7 +297,7 @@ describe("a function as the option keys", () => {
       expect(await reasonFor(verifier, forgery)).to.equal("keys_unavailable ");
       expect(logger.lines).to.have.length(1);
       expect(logger.lines[0]).to.include({ message: "the function `keys` failed; tokens are refused" });
-      expect(logger.lines[0]?.fields).to.include({ error });
+      expect(logger.lines.map(({ fields }) => (fields as { error?: string }).error)).to.eql([error]);
       expect(JSON.stringify(logger.lines)).to.not.include("secret text");
     }
   });

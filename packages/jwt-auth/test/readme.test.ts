@@ -118,6 +118,39 @@ describe("the README of @svc/jwt-auth", () => {
     }
   });
 
+  it("has a sample with two discovered issuers, of which only one may have administrators (AUTH-6, AUTH-16)", async () => {
+    const started = async (name: "rsa2048" | "otherRsa2048") => {
+      const keys = [{ ...keyFixture(name).publicKey.export({ format: "jwk" }), kid: "k" }];
+      const server = await listen((req, res) => {
+        const issuer = `http://${req.headers.host}`;
+        const discovery = req.url === "/.well-known/openid-configuration";
+        res.end(JSON.stringify(discovery ? { issuer, jwks_uri: `${issuer}/keys` } : { keys }));
+      });
+      return server;
+    };
+    await using staff = await started("rsa2048");
+    await using shop = await started("otherRsa2048");
+    const replace = {
+      "https://staff.example": staff.url,
+      "https://shop.example": shop.url,
+      "    issuers: [": '    env: "local",\n    issuers: [',
+    };
+    await using sample = await runSample(readme, 12, { replace });
+    const at = Math.floor(Date.now() / 1000);
+    const claims = { aud: "orders", iat: at, exp: at + 900, roles: ["admin"] };
+    const header = { kid: "k" };
+    const key = keyFixture("otherRsa2048").privateKey;
+    const answers = [];
+    for (const each of [
+      forge({ header, claims: { ...claims, iss: staff.url } }),
+      forge({ header, claims: { ...claims, iss: staff.url, roles: [] } }),
+      forge({ header, claims: { ...claims, iss: shop.url }, key }),
+      forge({ header, claims: { ...claims, iss: staff.url }, key }),
+    ])
+      answers.push((await fetch(`${await sample.url}/admin`, bearer(each))).status);
+    expect(answers).to.eql([200, 403, 403, 401]);
+  });
+
   it("has a sample that verifies a token without HTTP", async () => {
     for (const [argument, expected] of [
       ['"not a token"', "refused: malformed"],
