@@ -1,5 +1,6 @@
 // The middleware, its guards and its accessors.
 export { type JwtAuth, jwtAuth } from "./jwt-auth.ts";
+export type { AuthenticatedLocals, AuthGuard, CallerOf } from "./authenticated.ts";
 export { optionalAuth, requireAuth, requireRoles, requireScopes } from "./guards.ts";
 export { type ClaimNames, currentPrincipal, principalOf, toPrincipal } from "./principal.ts";
 export type { JwtAuthOptions } from "./options.ts";
@@ -29,7 +30,7 @@ export type { EnvironmentName as Env } from "@svc/options";
 
 // Key sources.
 export type { KeySource } from "./key-source.ts";
-export type { Jwk, JwkSet, KeyFunction, VerificationKey } from "./key-input.ts";
+export type { Jwk, JwkSet, KeyCall, KeyFunction, VerificationKey } from "./key-input.ts";
 export type { UnverifiedHeader } from "./token-parser.ts";
 export { createKeySetSource } from "./key-set-source.ts";
 export type { KeySetOptions, RefreshOptions } from "./key-set-options.ts";

@@ -1,7 +1,8 @@
 import { subtle } from "node:crypto";
-import { createServer } from "node:http";
-import type { Middleware } from "@svc/context";
+import { createServer, type IncomingMessage } from "node:http";
+import type { Middleware, Principal } from "@svc/context";
 import {
+  type AuthGuard,
   createVerifier,
   currentPrincipal,
   jwtAuth,
@@ -46,6 +47,84 @@ describe("the types", () => {
       res.json({ id, other, caller: principalOf(req)?.subject });
     });
     expect(app).to.be.a("function");
+  });
+
+  it("know the caller behind a guard in the same call, in Express 4 and 5", () => {
+    const guards = [requireAuth(), requireScopes("a"), requireRoles("r")] as const;
+    for (const guard of guards) {
+      express5().get("/items/:id", express5.json(), guard, (req, res) => {
+        const { subject }: Principal = principalOf(req);
+        const id: string = req.params.id;
+        res.locals["note"] = subject;
+        const note: string = res.locals["note"];
+        res.json({ id, note });
+      });
+      express5.Router().post("/items/:id", guard, optionalAuth(), async (req, res) => {
+        const { subject }: Principal = principalOf(req);
+        res.json({ id: req.params.id, subject });
+      });
+      express4().get("/items/:id", guard, (req, res) => {
+        const { subject }: Principal = principalOf(req);
+        const id: string = req.params.id;
+        res.json({ id, subject });
+      });
+      express4.Router().delete(/items/, guard, (req, res) => {
+        const { subject }: Principal = principalOf(req);
+        res.json({ subject });
+      });
+    }
+    expect(guards).to.have.length(3);
+  });
+
+  it("do not know the caller anywhere else", () => {
+    const app = express5();
+    const handler: Handler5 = (req, res) => {
+      // @ts-expect-error -- the type of the handler does not say that there is a guard
+      res.json(principalOf(req).subject);
+    };
+    app.get("/typed", requireAuth(), handler);
+    app.get("/open", (req, res) => {
+      // @ts-expect-error -- there is no guard
+      res.json(principalOf(req).subject);
+    });
+    app.get("/optional", optionalAuth(), (req, res) => {
+      // @ts-expect-error -- the guard admits requests without a caller
+      res.json(principalOf(req).subject);
+    });
+    const router = express5.Router().use(requireAuth());
+    router.get("/other-call", (req, res) => {
+      // @ts-expect-error -- the guard is in another call
+      res.json(principalOf(req).subject);
+    });
+    app.route("/route").get(requireAuth(), (req, res) => {
+      // @ts-expect-error -- Express infers no types of its own in route()
+      res.json(principalOf(req).subject);
+    });
+    express4().get("/open", (req, res) => {
+      // @ts-expect-error -- there is no guard
+      res.json(principalOf(req).subject);
+    });
+    const read: (req: IncomingMessage) => Principal | undefined = principalOf;
+    const server = createServer((req, res) => {
+      // @ts-expect-error -- a request without Express has no locals
+      res.end(principalOf(req).subject);
+    });
+    expect([read, server]).to.have.length(2);
+  });
+
+  it("keep explicit types of a route and of its handlers beside a guard", () => {
+    type Typed = Handler5<{ id: string }, string, { count: number }, { page?: string }, { user: string }>;
+    const typed: Typed = (req, res) =>
+      res.json(req.params.id + res.locals.user + req.body.count + req.query.page);
+    const app = express5();
+    app.post("/items/:id", requireAuth(), typed);
+    app.post<{ id: string }, string, { count: number }>("/items/:id", requireAuth(), (req, res) => {
+      const count: number = req.body.count;
+      res.json(req.params.id + count);
+    });
+    const guard: AuthGuard = requireAuth();
+    app.use(guard).use("/items", guard, express5.Router());
+    expect(app.router.stack).to.have.length(5);
   });
 
   it("accept the middleware and the guards in Connect, Express 4, Express 5 and a bare server", () => {
