@@ -4,6 +4,7 @@ import type { JwtAuth } from "./jwt-auth.ts";
 import { isKeySource } from "./key-input.ts";
 import type { KeySource } from "./key-source.ts";
 import type { JwtAuthOptions } from "./options.ts";
+import { issuersOf } from "./plugin-issuers.ts";
 import { type AuthSettings, authOptions } from "./plugin-options.ts";
 import type { RevocationCheck } from "./revocation.ts";
 
@@ -46,10 +47,17 @@ export const authPlugin = definePlugin({
     const keys = options.keys ?? signing?.keys;
     const { jwtAuth } = await import("./jwt-auth.ts");
     const shared = part<RevocationStores>("tokenStores")?.shared;
+    const store = options.revocation ?? signing?.store ?? (await shared?.());
+    const several = Object.keys(options.issuers).length > 0;
     const auth: JwtAuth = jwtAuth({
       ...takeOptions(options, ...passedOn),
-      ...keyMaterial(options, keys),
-      revocation: options.revocation ?? signing?.store ?? (await shared?.()),
+      ...(several
+        ? issuersOf(context, signing !== undefined, store)
+        : {
+            ...takeOptions(options, "issuer", "audience"),
+            ...keyMaterial(options, keys),
+            revocation: store,
+          }),
       env,
       logger,
     });
@@ -69,8 +77,6 @@ export const authPlugin = definePlugin({
 });
 
 const passedOn = [
-  "issuer",
-  "audience",
   "leewaySeconds",
   "tenantClaim",
   "scopeClaim",

@@ -85,7 +85,7 @@ function resolveIssuer(
   { issuers: _issuers, ...shared }: GivenOptions,
   names: Names,
 ): ResolvedIssuer {
-  const own = namesIn(names, index);
+  const own = namesIn(names, index, given);
   const { discovery, ...issuer } = issuerOptions.resolve(withNames(given, own));
   if (!discovery && issuer.jwksUrl === undefined && issuer.keys === undefined)
     throw optionError(own, "jwksUrl", "is missing: set discovery, jwksUrl or keys");
@@ -97,17 +97,21 @@ function resolveIssuer(
   return resolveJwtAuth(withNames(all, { subject: names.subject, of }), discovery);
 }
 
-/** Returns names such as `issuers[0].keys` for the options of an issuer. */
-function namesIn({ subject, of }: Names, index: number): Names {
-  return { subject, of: (option) => `${of("issuers")}[${index}].${option}` };
+/** Returns names such as `issuers[0].keys` for the options of an issuer, or those that a plugin has attached. */
+function namesIn({ subject, of }: Names, index: number, issuer: IssuerOptions): Names {
+  const attached = namesOf(issuer, "");
+  return attached.subject === ""
+    ? { subject, of: (option) => `${of("issuers")}[${index}].${option}` }
+    : attached;
 }
 
 function repeatedIssuers(issuers: readonly IssuerOptions[], names: Names): Fault[] {
-  return issuers.flatMap(({ issuer }, index) => {
-    const first = issuers.findIndex((each) => each.issuer === issuer);
-    if (first === index || typeof issuer !== "string") return [];
-    const message = `is also the issuer of ${names.of("issuers")}[${first}]; list each issuer once`;
-    return [fault(namesIn(names, index).of("issuer"), message)];
+  return issuers.flatMap((given, index) => {
+    const first = issuers.findIndex(({ issuer }) => issuer === given.issuer);
+    const other = issuers[first];
+    if (first === index || other === undefined || typeof given.issuer !== "string") return [];
+    const message = `is also the value of ${namesIn(names, first, other).of("issuer")}; list each issuer once`;
+    return [fault(namesIn(names, index, given).of("issuer"), message)];
   });
 }
 

@@ -398,7 +398,7 @@ describe("the option checks of several issuers", () => {
       { issuer: A, keys },
     ];
     expect(faultsOf({ issuers })).to.eql([
-      "issuers[2].issuer: is also the issuer of issuers[0]; list each issuer once",
+      "issuers[2].issuer: is also the value of issuers[0].issuer; list each issuer once",
     ]);
   });
 
