@@ -30,7 +30,7 @@ const lookedAt = {
   events: 97_000,
   express: 97_000,
   "job-table": 85_000,
-  "jwt-auth": 75_000,
+  "jwt-auth": 82_000,
   rollups: 75_000,
   "search-store": 90_000,
 };

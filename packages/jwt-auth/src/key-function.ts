@@ -57,19 +57,13 @@ export function keyFunctionSource(
       warn({ calls }, "too many calls of the function `keys` are in flight; tokens are refused");
       throw new RangeError("too many calls of the function `keys` are in flight");
     }
+    // A call counts until its deadline, even if it never ends: otherwise such calls would block all later ones.
+    calls += 1;
     try {
-      return await withDeadline(timeoutMs, (signal) => counted(whole, signal));
+      return await withDeadline(timeoutMs, (signal) => choose(whole, { signal }));
     } catch (error) {
       warn(safeFields(error), "the function `keys` failed; tokens are refused");
       throw error;
-    }
-  }
-
-  // A call that ignores its signal counts until it ends, even after the deadline.
-  async function counted(whole: UnverifiedHeader, signal: AbortSignal): Promise<unknown> {
-    calls += 1;
-    try {
-      return await choose(whole, { signal });
     } finally {
       calls -= 1;
     }

@@ -176,6 +176,18 @@ describe("a function as the option keys", () => {
     expect(await verifier.verify(token)).to.have.property("principal");
   });
 
+  it("is called again after calls that never end have reached their timeout", async () => {
+    let hangs = true;
+    const verifier = verifierOf(() => (hangs ? new Promise<undefined>(() => undefined) : rsa), {
+      jwksTimeoutSeconds: 0.05,
+    });
+    const token = forge();
+    const found = await Promise.all(Array.from({ length: MOST_CALLS }, async () => verifier.verify(token)));
+    expect(found.every(({ reason }) => reason === "keys_unavailable")).to.equal(true);
+    hangs = false;
+    expect(await verifier.verify(token)).to.have.property("principal");
+  });
+
   it("causes a refusal and a warning when it returns a key whose getter throws", async () => {
     const logger = collectingLogger();
     const key = {
