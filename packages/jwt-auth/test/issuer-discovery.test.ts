@@ -1,8 +1,9 @@
+import { createHash } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type JwtAuth, jwtAuth, type JwtAuthOptions } from "@svc/jwt-auth";
 import { ConfigurationError } from "@svc/options";
 import { collectingLogger, listen } from "@svc/test-support";
-import { realProvider } from "@svc/test-support/openid";
+import { type RealProvider, realProvider, signInThere } from "@svc/test-support/openid";
 import { expect } from "chai";
 import { createDiscoveredKeySource } from "../src/discovered-key-source.ts";
 import { forge, now } from "./support/forge.ts";
@@ -69,17 +70,44 @@ async function failureOf(auth: JwtAuth, iss: string): Promise<string> {
   return String(meta?.["lastFailure"]).replace(`${iss}: `, "");
 }
 
+/** Signs a person in at the provider and returns the ID token. */
+async function idTokenOf(real: RealProvider): Promise<string> {
+  const redirectUri = "https://app.example/callback";
+  real.accept(redirectUri);
+  const client = { client_id: "client-1", redirect_uri: redirectUri };
+  const verifier = "v".repeat(43);
+  const authorization = new URLSearchParams({
+    ...client,
+    response_type: "code",
+    scope: "openid",
+    code_challenge: createHash("sha256").update(verifier).digest("base64url"),
+    code_challenge_method: "S256",
+  });
+  const callback = await signInThere(`${real.options.authorizationEndpoint}?${authorization.toString()}`);
+  const body = new URLSearchParams({
+    ...client,
+    client_secret: "secret-of-the-client",
+    grant_type: "authorization_code",
+    code: new URL(callback).searchParams.get("code") ?? "",
+    code_verifier: verifier,
+  });
+  const answer = await fetch(real.options.tokenEndpoint, { method: "POST", body });
+  return ((await answer.json()) as { id_token: string }).id_token;
+}
+
 describe("an issuer with discovery", () => {
-  it("verifies tokens with the keys that a real OpenID provider publishes", async () => {
+  it("verifies an ID token of a real OpenID provider, with the keys that it publishes", async () => {
     await using real = await realProvider();
-    real.accept("https://app.example/callback");
     const logger = collectingLogger();
-    await using auth = authOf(real.url, { logger });
-    // The test has no private key of the provider; a token with an unknown key waits for the fetch.
-    expect(await reasonFor(auth, real.url)).to.equal("unknown_key");
+    const idToken = await idTokenOf(real);
+    const issuers = [{ issuer: real.url, discovery: true, audience: "client-1" }];
+    await using auth = jwtAuth({ issuers, env: "local", logger });
+    expect(await auth.verifier.verify(idToken)).to.have.nested.property("principal.subject", "ada");
+    const end = idToken.endsWith("A") ? "Q" : "A";
+    expect(await auth.verifier.verify(idToken.slice(0, -1) + end)).to.have.property("reason");
     const { healthy, detail } = await auth.readiness().check(new AbortController().signal);
     expect(healthy, detail).to.equal(true);
-    expect(detail).to.match(/^http:\/\/127\.0\.0\.1:\d+: \d key\(s\), cached 0s ago$/);
+    expect(detail).to.match(/^http:\/\/127\.0\.0\.1:\d+: \d key\(s\), cached \d+s ago$/);
     expect(logger.lines.find(({ level }) => level === "info")?.fields).to.include({ key_set: real.url });
   });
 
