@@ -6,5 +6,7 @@ export default {
     // A body may quote texts and addresses.
     "body-max-line-length": [0],
     "footer-max-line-length": [0],
+    // Lerna would release a commit with `!` as a patch: it finds breaking changes only by the footer `BREAKING CHANGE:`.
+    "subject-exclamation-mark": [2, "never"],
   },
 };

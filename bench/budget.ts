@@ -22,7 +22,7 @@ const howToRecord = "npm run bench -- budget --record";
 /** The environment and the measurement of the check; tests replace both. */
 export interface BudgetInputs {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Measures the ratios of the budgeted cases. */
+  /** Returns the ratios of the budgeted cases. */
   readonly ratios: (options: BenchOptions) => Promise<Ratios>;
 }
 
@@ -69,7 +69,7 @@ export async function runBudget(options: BenchOptions, { env, ratios }: BudgetIn
   return report(compare(measured, recorded ?? {}, tolerance), tolerance, options);
 }
 
-/** Compares the measured ratios with the recorded ones, and marks those that exceed the tolerance (PERF-2). */
+/** Compares the measured ratios with the recorded ones, and marks ratios that exceed the tolerance (PERF-2). */
 export function compare(measured: Ratios, recorded: Ratios, tolerance: number): readonly Comparison[] {
   return Object.entries(measured).map(([name, ratio]) => {
     const before = Object.hasOwn(recorded, name) ? recorded[name] : undefined;
@@ -101,7 +101,7 @@ function report(
   return comparisons.some(({ exceeded }) => exceeded) ? 1 : 0;
 }
 
-// A quick run has fewer rounds but the full warm-up: the ratios of cold code differ from the recorded ones.
+// A quick run has fewer rounds but the full warm-up, because the ratios of cold code differ from the recorded ones.
 function budgetEffort({ quick, rounds }: BenchOptions): Effort {
   return { ...fullEffort, rounds: rounds ?? (quick ? 15 : fullEffort.rounds) };
 }

@@ -19,16 +19,18 @@ import type { Report } from "./harness/report.ts";
 /** Requests per second until the rate is known, and in a short run. */
 const FIRST_RATE = 500;
 const MOST_RATE = 4000;
-/** The share of one core that the load takes in the service. */
+/** The share of one core that the service uses for the load. */
 const CPU_SHARE = 0.3;
 const WARM_UP_MS = 2000;
-/** How often a round is repeated whose latencies exceed their limits, because another process may have been the cause. */
+/**
+ * Maximum number of repetitions of a round whose latencies exceed their limits, because another process may be the cause.
+ */
 const MOST_REPEATS = 2;
-/** How much longer than its time limit a stop may take. */
+/** Milliseconds by which a stop may exceed its time limit. */
 const STOP_ROOM_MS = 500;
 /** The same in a short run, which shares the machine with other tests. */
 const BUSY_ROOM_MS = 3000;
-/** The longest duration of a stop while the collector responds. */
+/** Maximum duration of a stop while the collector responds, in milliseconds. */
 const PROMPT_STOP_MS = 1000;
 
 const failing = { fails: true, acceptsFailed: false, burst: 0 } as const;
@@ -42,7 +44,7 @@ const faults: readonly Fault[] = [
   { ...failing, name: "garbage", behaviour: "garbage", fails: false },
   { ...failing, name: "drips", behaviour: "drip", acceptsFailed: true },
 ];
-/** The fault that shows whether a variant is broken. */
+/** The fault that shows the defect of each variant. */
 const faultOf: Readonly<Record<string, string>> = {
   "broken-awaits-export": "hangs",
   "broken-unbounded-queue": "full queue",
@@ -98,13 +100,16 @@ export const collectorFaults: Experiment = {
   },
 };
 
-/** Compiles the service's code, and sets the rate of the load. Returns the rate in requests per second. */
+/**
+ * Sends requests until the service's code is compiled, and sets the rate of the load. Returns the rate in requests per
+ * second.
+ */
 async function warmUp(scene: Scene, run: Run, report: Report): Promise<number> {
   const { load } = scene;
   load.resume();
   await delay(WARM_UP_MS);
   let rate = FIRST_RATE;
-  // Slow requests of a variant say nothing about the cost of a request.
+  // Slow requests of a variant do not show the cost of a request.
   if (!run.quick && run.variant === asBuilt) {
     for (let turn = 0; turn < 3; turn++) {
       const share = await cpuShare(scene);
@@ -127,9 +132,9 @@ async function cpuShare({ service }: Scene): Promise<number> {
   return usedUs / 1000 / (performance.now() - begun);
 }
 
-/** Runs and judges a round of each fault, with a healthy round before and after it. */
+/** Runs and checks a round of each fault, with a healthy round before and after it. */
 async function roundsOf(scene: Scene, since: Totals, run: Run, report: Report): Promise<readonly Row[]> {
-  // A variant must break a rule, so its rounds need no second chance.
+  // A variant must break a rule, so its rounds are not repeated.
   const mostRepeats = run.quick || run.variant !== asBuilt ? 0 : MOST_REPEATS;
   const chosen = faultsOf(run);
   const rows: Row[] = [];
@@ -144,7 +149,7 @@ async function roundsOf(scene: Scene, since: Totals, run: Run, report: Report): 
       const isSlow = round.latency.p50 > limits.p50 || round.latency.p99 > limits.p99;
       const isRepeated = isSlow && repeats < mostRepeats;
       if (isRepeated) report.note(`${fault.name}: repeated because of its latencies`);
-      // A short run shares the machine with other tests.
+      // Do not check latencies in a short run, which shares the machine with other tests.
       const isJudged = !isRepeated && (!run.quick || run.variant !== asBuilt);
       rows.push(judgeRound(round, before, after, isJudged ? limits : undefined, report));
       before = after;

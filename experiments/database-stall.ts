@@ -23,7 +23,7 @@ const reuseMs = 1000;
 const checkMs = 2000;
 /** Minimum number of `/ready` requests to send after the deadline for detecting the fault. */
 const fewestReports = 2;
-/** Maximum milliseconds by which a fault is prolonged, so that a busy machine can send enough requests. */
+/** Maximum milliseconds by which a fault is extended, so that a busy machine can send enough requests. */
 const feltMs = 20_000;
 /**
  * The shorter and the longer pause of a worker between two requests, in milliseconds. A short run uses the shorter
@@ -115,7 +115,7 @@ async function oneFault(name: string, faultMs: number, scene: Scene, fault: Faul
   setTimeout(() => (rowPauseMs = longMs), hurriesAfterMs).unref();
   const roomMs = run.quick ? 1500 : 300;
   const limitMs = 2 * deadlineMs + graceMs + roomMs;
-  // Subtract only the stalls that the stall monitor saw: the tested code cannot cause those.
+  // Subtract only the stalls that the stall monitor observed, because the tested code cannot cause them.
   const waited = ({ ms, startedAt, endedAt }: Timed): number => ms - stallMonitor.between(startedAt, endedAt);
   const reports = (until: number): readonly Timed[] =>
     ready.filter((each) => each.startedAt > knownAt && each.endedAt < until);

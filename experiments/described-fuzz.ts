@@ -27,7 +27,7 @@ const rules: Readonly<Record<Fault["kind"], string>> = {
   "valid refused": "no valid request is refused",
 };
 
-/** Sends requests that are generated from the document of the example, and compares the responses with the document. */
+/** Sends requests that are generated from the document of the example, and checks the responses against the document. */
 export const describedFuzz: Experiment = {
   name: "described-fuzz",
   description:
@@ -57,7 +57,7 @@ export const describedFuzz: Experiment = {
   },
 };
 
-/** Creates some rows, and returns what only the service can create. */
+/** Creates some rows, and returns the values that only the service can create. */
 async function fill(port: number): Promise<Known> {
   const headers = headersOf("full", "someone");
   const post = async (path: string, json: object): Promise<JsonSchema> => {

@@ -56,7 +56,7 @@ async function sendAll(
   while (results.length < count && service.exit === undefined) {
     const cases = Array.from({ length: Math.min(batchSize, count - results.length) }, next);
     const exchanges: Exchange[] = [];
-    // The system may assign a client port again, so the order of the connections on a port identifies the exchange.
+    // The system may assign a client port again, so the port and the order of its connections identify the exchange.
     const turns = new Map<number, number>();
     const turnOf = new Map<Exchange, number>();
     let at = 0;

@@ -23,7 +23,7 @@ const everyMs = 50;
 const endMs = 1_000;
 const quickEndMs = 5_000;
 
-/** Streams much data through a gateway to slow readers, and disconnects clients in the middle. */
+/** Streams large bodies through a gateway to slow readers, and disconnects clients in the middle of a body. */
 export const gatewayStream: Experiment = {
   name: "gateway-stream",
   description:
@@ -41,7 +41,7 @@ export const gatewayStream: Experiment = {
   },
 };
 
-/** Streams in one direction, through a process of its own: freed memory of another transfer would hide a growth. */
+/** Streams in one direction, in a separate gateway process: memory that another transfer has freed would hide a growth. */
 async function stream(
   name: string,
   transfer: Transfer,
@@ -53,7 +53,7 @@ async function stream(
   const sent = quick ? quickBytes : bytes;
   const end = new AbortController();
   const idle = await gateway.ask<number>("memory");
-  // The first bytes compile code, and leave as much garbage as the process keeps from then on.
+  // Transfer some bytes first: they compile code, and leave as much garbage as the process keeps from then on.
   const warmed = transfer(gateway.port, warmBytes, 0, end.signal);
   const before = await highestMemory(gateway, warmed, () => undefined, Infinity);
   const began = performance.now();

@@ -63,7 +63,7 @@ function sizeOf({ quick, variant, cases }: Run): Size {
   return { ...small, ...crew, jobs: cases ?? 100, visibilitySeconds: 1.5 };
 }
 
-/** A kill of a worker or a restart of the database, and the jobs that were held at that time. */
+/** A kill of a worker or a restart of the database, and the jobs that the workers held at that time. */
 interface Fault {
   readonly kind: "kill" | "restart";
   readonly held: readonly string[];
@@ -78,13 +78,13 @@ interface Counts {
   readonly ends: readonly Note[];
   readonly effects: ReadonlyMap<string, number>;
   readonly dead: readonly { readonly id: string; readonly max_attempts: number }[];
-  /** The number of rows in the table that are not dead. */
+  /** The number of rows in the table whose jobs are not dead. */
   readonly left: number;
 }
 
 interface Server extends AsyncDisposable {
   readonly url: string;
-  /** The server of this run alone; undefined when other tests share the server. */
+  /** The server, if only this run uses it; undefined when other tests share the server. */
   readonly own: PostgresServer | undefined;
 }
 
@@ -117,7 +117,7 @@ async function oneRun(run: Run, random: Random): Promise<Counts> {
   };
   for (let n = 1; n <= size.kills; n++) {
     await delay(random.whole(2 * size.meanGapMs));
-    // Kill the workers in the order of their starts: only the first ones wait at the exposed point.
+    // Kill the workers in the order of their starts, because only the first ones wait at the exposed point.
     await crew.kill(run.variant in exposedAt ? (n - 1) % size.workers : random.whole(size.workers));
     if (server.own === undefined) continue;
     // Kills continue during a restart. The first restart is clean, the second one recovers from a crash.
@@ -191,7 +191,7 @@ async function openCrew(
     async kill(index) {
       const member = await members[index];
       if (member === undefined) return;
-      // Wait until the worker runs a job, but not for ever: there may be no jobs left for it.
+      // Wait until the worker runs a job, but only for a limited time, because no jobs may be left for it.
       const [atWork, mostMs] = run.variant in exposedAt ? ["exposed", 20_000] : ["start", 2000];
       const isAtWork = (): boolean => readNotes(member.notes).some(({ kind }) => kind === atWork);
       for (let waited = 0; waited < mostMs && !isAtWork(); waited += 20) await delay(20);

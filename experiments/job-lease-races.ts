@@ -63,7 +63,7 @@ interface Scene {
   readonly report: Report;
 }
 
-/** The state into which a job is brought before its late owner ends it. */
+/** The state to which a job is brought before its late owner ends it. */
 interface NextOwner {
   readonly name: string;
   /** Brings jobs whose first lease has expired into this state through `next`; their rows do not change afterwards. */
@@ -116,7 +116,7 @@ async function byHand(owner: NextOwner, count: number, { bench, next, run, repor
   await delay(overMs);
   await owner.take(next, jobs);
   const before = await wholeRows(bench);
-  // End all of them concurrently.
+  // End all of these jobs concurrently.
   const lost = await Promise.all(leases.map((lease, n) => pick(owners, n).end(lease)));
   reportLateOwners(name, lost.filter((each) => each).length, before, await wholeRows(bench), report);
 }
@@ -298,7 +298,7 @@ async function killers({ bench, url, run, report }: Scene): Promise<void> {
     killing.some(({ id }) => startsOf(files.flatMap(readNotes), id) > maxAttempts);
   let settled = false;
   for (let waited = 0; waited < 60 && !settled && !tooOften(); waited++) settled = await bench.drained(1000);
-  // Wait long enough for another attempt to start, if there were one.
+  // Wait long enough for another attempt to start, if one were made.
   if (!tooOften()) await delay(2.5 * visibilitySeconds * 1000);
   over.abort();
   await Promise.all(processes);

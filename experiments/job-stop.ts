@@ -66,7 +66,7 @@ const drainSeconds = 1;
 const concurrency = 200;
 /** The number of jobs that must run when the signal is sent. */
 const fewestRunning = concurrency * 0.95;
-/** The number of jobs to claim in advance: with so many, a claim is in flight while the worker runs jobs. */
+/** Number of jobs to claim in advance. With this number, a claim is in flight while the worker runs jobs. */
 const prefetch = 240;
 
 interface Stopped {
@@ -81,7 +81,7 @@ interface Stopped {
   readonly leased: number;
   readonly unstarted: number;
   readonly exitCode: number | null;
-  /** Milliseconds from the signal to the exit, less the stalls that the stall monitor saw. */
+  /** Milliseconds from the signal to the exit, minus the stalls that the stall monitor observed. */
   readonly stopMs: number;
 }
 

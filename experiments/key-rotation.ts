@@ -22,17 +22,17 @@ const keySetPath = "/.well-known/jwks.json";
 const patienceMs = 20_000;
 /**
  * Milliseconds within which an issuer must use a change. A file-system event notifies the issuer, which reads the file
- * after 50 ms. Its own poll, every five seconds, is too late: it would skip the first of two quick changes.
+ * after 50 ms. Its own poll, every five seconds, comes too late: it would skip the first of two quick changes.
  */
 const mostNoticedMs = 2000;
 /** The maximum age in seconds of the keys that the verifier uses, to which it adds a jitter of a tenth. */
 const maxAgeSeconds = 1;
 const tickMs = 300;
-/** The most timer ticks that may lie between two fetches of the key set. */
+/** Maximum number of timer ticks between two fetches of the key set. */
 const mostTicks = Math.ceil((1100 * maxAgeSeconds) / tickMs);
 /** Minimum number of intervals between two key-set fetches to observe in the variant with stale keys. */
 const fewestRests = 3;
-/** The least number of accepted tokens and of key-set polls in a run, even on a slow machine. */
+/** Minimum number of accepted tokens and of key-set polls in a run, even on a slow machine. */
 const fewest = { accepted: 200, polls: 40 } as const;
 
 /** Replaces signing keys while tokens are issued and verified: a rotation takes seconds instead of days. */
@@ -92,7 +92,7 @@ interface Issued {
   readonly exp: number;
 }
 
-/** How often tokens of one key were accepted. */
+/** Number of accepted tokens of one key. */
 interface Uses {
   accepted: number;
   acceptedSinceReplaced: number;
@@ -145,7 +145,8 @@ async function rotations(scene: Scene): Promise<void> {
       await delay(tokenSeconds * 1000 + (quick ? 500 : 1500));
     }
     if (longer !== undefined) kept.push(await load.present(longer));
-    // This variant shows its fault by promoting too early. Keep the old key, or its tokens would be refused too.
+    // This variant shows its fault by promoting too early. Keep the old key, because the service would otherwise refuse its
+    // tokens too.
     if (variant !== "broken-promote-at-once") await commands.run("retire", before, "--now");
     if (variant === asBuilt) {
       noticedMs.push(await noticed(scene, async (each) => !(await publishedBy(each)).includes(before)));
@@ -193,7 +194,7 @@ async function rotations(scene: Scene): Promise<void> {
 /** Returns the ids of the keys that an issuer publishes. */
 async function publishedBy(issuer: ServiceProcess): Promise<readonly string[]> {
   const { body } = await send(issuer.port, keySetPath);
-  // Treat a missing answer as an empty key set.
+  // Treat a missing response as an empty key set.
   const { keys } = JSON.parse(body || '{"keys":[]}') as {
     readonly keys: readonly { readonly kid: string }[];
   };
@@ -201,8 +202,8 @@ async function publishedBy(issuer: ServiceProcess): Promise<readonly string[]> {
 }
 
 /**
- * Waits until all issuers use a change. Returns the milliseconds that it took, less the stalls that the stall monitor
- * saw.
+ * Waits until all issuers use a change. Returns the milliseconds that it took, minus the stalls that the stall monitor
+ * observed.
  */
 async function noticed(
   { issuers, stallMonitor }: Scene,
@@ -233,7 +234,7 @@ async function until(held: () => boolean | Promise<boolean>): Promise<boolean> {
 }
 
 interface Load {
-  /** Counts tokens of this key as those of a replaced key from now on. */
+  /** Counts tokens of this key as tokens of a replaced key from now on. */
   replaced(kid: string): void;
   /**
    * Waits until `accepted` tokens of a key were accepted, and then until the verifier has fetched because of an unknown
@@ -419,8 +420,8 @@ function judgeTokens(
 }
 
 /**
- * Judges how often the verifier fetched, in ticks of its own timer: while its process stalls, its keys get older but
- * verify no request.
+ * Checks how often the verifier fetched, in ticks of its own timer: while its process stalls, its keys get older but verify
+ * no request.
  */
 function judgeRests(rests: readonly KeyRest[], report: Report): void {
   const most = Math.max(...rests.map((each) => each.ticks));

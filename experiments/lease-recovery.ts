@@ -39,7 +39,7 @@ export const leaseRecovery: Experiment = {
     const leases = Math.min(run.cases ?? (run.quick ? 300 : 1000), 1000);
     await using database = await openTestDatabase({ name: "lease-recovery" });
     for (const [n, scene] of scenes.entries()) {
-      // In the other scenes the variant behaves as the product does.
+      // In the other scenes the variant behaves like the product.
       if (run.variant !== asBuilt && n !== 1) continue;
       await using bench = await openJobBench(database.url, visibilitySeconds, `recovery_${n}`);
       await play(scene, leases, { url: database.url, bench, run, report });
@@ -217,7 +217,7 @@ async function queueNewerJobs({ table }: JobBench, over: AbortSignal): Promise<v
 }
 
 interface Judged {
-  /** The time since which the leases have expired and the workers have been running. */
+  /** The time at which the leases had expired and the workers were running. */
   readonly readyAt: number;
   readonly judgedAt: number;
   readonly leases: number;

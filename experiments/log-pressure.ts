@@ -11,12 +11,12 @@ const clients = 8;
 const linesPerRequest = 100;
 const deadlineMs = 4000;
 /**
- * Deadline in milliseconds for the first requests, during which the service compiles its code: on a busy machine that
- * takes seconds. A service that blocks on a full pipe never answers.
+ * Deadline in milliseconds for the first requests, during which the service compiles its code: on a busy machine that takes
+ * seconds. A service that blocks on a full pipe never responds.
  */
 const firstDeadlineMs = 20_000;
 /**
- * Permitted growth of the memory: the queue of log lines takes 8 MiB; the remainder is room for other memory of a busy
+ * Permitted growth of the memory. The queue of log lines takes 8 MiB; the remainder is a margin for other memory of a busy
  * process.
  */
 const mostGrowthMiB = 48;

@@ -20,9 +20,9 @@ import { createRetry, type Retry, startStallMonitor } from "./harness/stall-moni
 import type { SessionsSettings } from "./services/sessions.ts";
 
 const workers = 16;
-/** The number of sign-outs that are repeated together when the machine stalls. */
+/** The number of sign-outs that are repeated together after a stall of the machine. */
 const batch = 100;
-/** The number of requests per block in a short run, which does not judge latencies. */
+/** The number of requests per block in a short run, which does not check latencies. */
 const quickRequests = 64;
 const secret = "a secret of the tests, which has more than 32 bytes";
 
@@ -55,7 +55,7 @@ async function reach({ redisUrl, retry }: Setup, run: Run, report: Report): Prom
   const variant = run.variant === asBuilt ? {} : { variant: run.variant };
   // In a short run of a variant one process runs both replicas, which still share no state.
   const areTogether = run.quick && run.variant !== asBuilt;
-  // Fail closed, so that a request is accepted only after the store has answered.
+  // Fail closed, so that a request is accepted only after the store has responded.
   const settings: SessionsSettings = { secret, redisUrl, isTwo: areTogether, failOpen: false, ...variant };
   const start = (): Promise<ServiceProcess> => startService("sessions.ts", settings);
   const [one, two] = await together([start(), areTogether ? undefined : start()]);
@@ -119,14 +119,14 @@ async function reach({ redisUrl, retry }: Setup, run: Run, report: Report): Prom
   report.rule(isAll(staying, "200"), `users who have not signed out stay signed in (${tally(staying)})`);
 }
 
-/** The answers before, at and after a sign-out. */
+/** The responses before, at and after a sign-out. */
 interface Answers {
   readonly before: readonly Outcome[];
   readonly logout: Outcome;
   /** The next request on the other replica, followed by a refresh there. */
   readonly next: Outcome;
   readonly refresh: Outcome;
-  /** The answer to a request of a user who has not signed out. */
+  /** The response to a request of a user who has not signed out. */
   readonly staying: Outcome;
 }
 
@@ -166,16 +166,16 @@ interface Measured {
 async function cost({ redisUrl, retry }: Setup, run: Run, report: Report): Promise<void> {
   const plain: SessionsSettings = { secret, issues: false };
   const [checked, unchecked, same] = await together([
-    // Fail closed: a check that is skipped during an outage would seem cheap.
+    // Fail closed, because a check that is skipped during an outage would seem cheap.
     startService("sessions.ts", { ...plain, redisUrl, failOpen: false } satisfies SessionsSettings),
     startService("sessions.ts", plain),
-    // A short run does not judge latencies and needs no control.
+    // A short run does not check latencies and needs no control.
     run.quick ? undefined : startService("sessions.ts", plain),
   ]);
   await using withCheck = checked;
   await using without = unchecked;
   await using control = same;
-  // Used only to count the checks, so its deadline is long.
+  // This cache only counts the checks, so its deadline is long.
   await using cache = createCache({ url: redisUrl, commandTimeoutMs: 30_000 });
   const tokens = Array.from({ length: 1000 }, () => {
     const names = { sub: randomUUID(), jti: randomUUID(), fam: randomUUID() };

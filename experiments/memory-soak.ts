@@ -8,8 +8,8 @@ import type { SoakedSettings } from "./services/soaked.ts";
 const clients = 8;
 const fewestSamples = 3;
 /**
- * The least number of requests between two samples: enough to show a variant's leak, even if a busy machine answers few
- * requests a second.
+ * Minimum number of requests between two samples: enough to show a variant's leak, even if a busy machine handles few
+ * requests per second.
  */
 const fewestRequests = 600;
 /**
@@ -18,9 +18,9 @@ const fewestRequests = 600;
  */
 const fewestOf: Readonly<Record<string, number>> = { "broken-labels": 100, "broken-cache": 1200 };
 const mib = 1024 * 1024;
-/** The permitted slope over the second half of a run, by least squares. */
+/** Maximum slope over the second half of a run, by least squares. */
 const mostSlopeMiBIn10Min = 1;
-/** The permitted growth from the middle of a run to its end; compiled code alone accounts for part of it. */
+/** Maximum growth from the middle of a run to its end. Compiled code alone accounts for part of it. */
 const mostGrowthMiB = 8;
 
 interface Sample {
@@ -49,7 +49,7 @@ export const memorySoak: Experiment = {
     const elapsed = (): number => (performance.now() - started) / 1000;
     let requests = 0;
     let unexpected = 0;
-    // A short run of a variant sends only as many requests as show its fault.
+    // A short run of a variant sends only the number of requests that shows its fault.
     const isEnough = run.quick && run.variant !== asBuilt;
     const ofSample = (isEnough ? fewestOf[run.variant] : undefined) ?? fewestRequests;
     const soakUntil = async (end: number, fewest: number): Promise<void> => {

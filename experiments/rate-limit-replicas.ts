@@ -19,7 +19,7 @@ const PATIENT_MS = 10_000;
 const BREAKER_MS = 2000;
 /** Milliseconds that a response may take beyond the time limit of the store. */
 const ROOM_MS = 60;
-/** Milliseconds of a wait that are not measured: the time of the exempt request itself. */
+/** Milliseconds of a wait that cannot be measured: the time of the exempt request itself. */
 const PROBE_MS = 20;
 
 /** Lets two replicas count the requests of the same callers in one Redis, and freezes it. */
@@ -31,7 +31,7 @@ export const rateLimitReplicas: Experiment = {
     await using redis = await startRedis();
     const windowSeconds = run.quick ? 1 : 2;
     const settings = { redisUrl: redis.url, variant: run.variant, limit: 50, windowSeconds };
-    // A busy machine must not make a request pass uncounted.
+    // Use a long timeout, because on a busy machine no request may pass uncounted.
     await withReplicas({ ...settings, commandTimeoutMs: PATIENT_MS }, (replicas) =>
       countAdmissions(redis, replicas, windowSeconds, run, report),
     );
@@ -137,10 +137,10 @@ async function freeze(
   const waited = answered.map((each) => waitOf(each, probes));
   const slow = waited.filter((ms) => ms >= COMMAND_MS - PROBE_MS);
   const longest = waited.reduce((most, ms) => Math.max(most, ms), 0);
-  // Since the start of the replica, because a busy machine may cause the warning of these 10 s before the fault.
+  // Count from the start of the replica, because a busy machine may cause the warning of these 10 s before the fault.
   const warnings = replicas.map(({ lines }) => lines.filter((line) => line.includes('"warn"')).length);
   const windows = Math.ceil(frozenMs / BREAKER_MS);
-  // The requests that are in flight when the breaker opens, and one trial of each replica per window.
+  // These are the requests in flight when the breaker opens, and one trial of each replica per window.
   const waits = REPLICAS * (CONNECTIONS + windows);
   const name = `frozen for ${frozenMs / 1000} s`;
   const refused = meanwhile.filter(({ status }) => status !== 200).length;
@@ -163,8 +163,8 @@ function pauseOf({ quick }: Run): number {
 }
 
 /**
- * Returns how long a request waited for the store: its time, without that of the slowest request for an exempt path that the
- * same replica answered meanwhile, because a busy machine delays both.
+ * Returns how long a request waited for the store: its duration minus that of the slowest request for an exempt path to the
+ * same replica at the same time, because a busy machine delays both.
  */
 function waitOf({ replica, sentAt, answeredAt }: Span, probes: readonly Span[]): number {
   const ms = answeredAt - sentAt;

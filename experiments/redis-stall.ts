@@ -104,7 +104,7 @@ async function oneFault(
   setTimeout(() => services.forEach((each) => each.hurry(false)), hurriesAfterMs).unref();
   const isAsked = (): boolean => {
     const endingAt = performance.now();
-    // Stalls of the machine do not count as duration of the fault.
+    // Stalls of the machine do not count towards the duration of the fault.
     if (endingAt - begunAt - stalls.between(begunAt, endingAt) < fault.ms) return false;
     const meanwhile = { begunAt, endingAt, stalls, knownMs: fault.knownMs };
     return run.variant !== asBuilt || services.every(({ seen }) => isAskedMeanwhile(seen, meanwhile));
@@ -135,8 +135,8 @@ async function oneFault(
     if (run.variant !== asBuilt) continue;
     judgeSignOut(name, seen, stall, report);
     judgeReadiness(name, seen, stall, report);
-    // A service that fails open accepts requests during the fault too: with only such requests, its recovery time is
-    // unknown.
+    // A service that fails open accepts requests during the fault too, so its recovery time is unknown if there are only
+    // such requests.
     if (seen.ready.length > 0 || !seen.failOpen) report.figure(name, "healed after", healMsOf, "ms");
     report.rule(healed[n] !== undefined, `${name}: the service recovers without a restart`);
   }

@@ -39,7 +39,7 @@ export const refreshRace: Experiment = {
     const { variant, quick } = run;
     const given = variant === asBuilt ? {} : { variant };
     const graceSeconds = quick ? 3 : 10;
-    // Fail closed, so that a request is accepted only after the store has answered.
+    // Fail closed, so that a request is accepted only after the store has responded.
     const base: SessionsSettings = { secret, graceSeconds, failOpen: false, ...given };
     const rounds = run.cases ?? (quick ? 20 : 1000);
     // A short run of a variant runs only the part that breaks its rule.
@@ -51,7 +51,7 @@ export const refreshRace: Experiment = {
     await using stallMonitor = await startStallMonitor();
     const retry = createRetry(stallMonitor);
     if (quick && variant === "broken-no-nonce") {
-      // This variant needs lost answers to show its fault, but no race.
+      // This variant shows its fault only with lost responses, without a race.
       await using other = await startReplica(inRedis);
       await losses({ retry, other, redisPort: redis.port, base, run, report });
       return;
@@ -104,7 +104,7 @@ async function startReplica(settings: SessionsSettings): Promise<Replica> {
   };
 }
 
-/** A session whose first refresh token was rotated in a race; `second` is the winner's pair. */
+/** A session whose first refresh token was rotated in a race. `second` is the pair of the request that won. */
 interface Raced {
   readonly first: Pair;
   readonly second: Pair;
@@ -211,7 +211,7 @@ interface Losses {
   readonly report: Report;
 }
 
-/** Starts a replica that loses answers from Redis, and runs the rounds with it and `other`. */
+/** Starts a replica that loses replies from Redis, and runs the rounds with it and `other`. */
 async function losses({
   redisPort,
   base,
@@ -228,7 +228,7 @@ async function losses({
 /** In each round, drops the reply to a script that Redis has run, by closing the connection. */
 async function loseAnswers({ retry, cut, other, cutter, run, report }: Losses): Promise<void> {
   const rounds = run.quick ? 3 : 100;
-  // Load the script first: otherwise the cutter would drop the reply to EVALSHA that says that the script is unknown.
+  // Load the script first: otherwise the cutter would drop the reply to EVALSHA that reports an unknown script.
   await refresh(cut, await newToken(cut));
   const name = "answer lost";
   const strange: string[] = [];
@@ -313,7 +313,7 @@ async function newToken(at: Sessions): Promise<string> {
 }
 
 /**
- * Returns whether a response is permitted. A revocation check whose connection was closed gives 503, and uses up no
+ * Returns whether a response is permitted. A revocation check whose connection was closed returns 503, and uses up no
  * token.
  */
 function isExpected(words: string): boolean {

@@ -8,10 +8,10 @@ import { changeByHand, wrongBuckets } from "./rollup-drift/by-hand.ts";
 import { openReplicas, type Replicas } from "./rollup-drift/replicas.ts";
 
 const ROUND_MS = 30_000;
-// A round of a short run begins at once, and the schedule of two replicas begins those of a long one.
+// A round of a short run begins immediately. In a long run, the schedule of two replicas begins the rounds.
 const NEVER = 86_400;
 
-/** Changes rows and totals behind the back of two replicas that verify the totals. */
+/** Changes rows and totals without the knowledge of two replicas that verify the totals. */
 export const rollupDrift: Experiment = {
   name: "rollup-drift",
   description: "a verification finds every bucket that was changed by hand, and no other one",
@@ -68,7 +68,7 @@ async function runRounds(replicas: Replicas, { run, seed, repair }: Part, report
   const random = createRandom(seed);
   const { pool, services } = replicas;
   const written = await replicas.whileServing(async () => {
-    // Stop at the first fault: further rounds would show nothing new.
+    // Stop at the first fault, because further rounds would show nothing new.
     while (tally.rounds < rounds && faultsOf(tally).length === 0) {
       const before = await clockOf(pool);
       await changeByHand(pool, random);
@@ -98,7 +98,7 @@ async function clockOf(pool: Replicas["pool"]): Promise<string> {
 }
 
 /**
- * Waits for a round that begins after this call. Returns what it found, after the findings of the rounds that were running
+ * Waits for a round that begins after this call. Returns its findings, preceded by the findings of the rounds that ran
  * while the changes were made; an empty list if none ends in time.
  */
 async function roundsUntil(
@@ -126,7 +126,7 @@ async function roundsUntil(
   return [];
 }
 
-/** Compares what the rounds have found with what the server finds. Only the last round saw all changes. */
+/** Compares the findings of the rounds with the findings of the server. Only the last round saw all changes. */
 function compare(wrong: readonly string[], rounds: readonly Findings[], tally: Tally): void {
   if (wrong.length === 0) tally.unchanged += 1;
   tally.drifted += wrong.length;
@@ -143,7 +143,7 @@ function nameOf({ tenant, month }: Findings["examples"][number]): string {
   return `${tenant ?? "none"} ${month}`;
 }
 
-/** Checks that both replicas report what the round found. A report may be a second old. */
+/** Checks that both replicas report the findings of the round. A report may be a second old. */
 async function readReady(
   { services }: Replicas,
   { buckets, repaired, differing }: Findings,

@@ -78,12 +78,12 @@ interface Wave {
   readonly seed: number;
 }
 
-/** Runs rounds of concurrent writers, and compares all buckets after each round. */
+/** Runs rounds of concurrent writers, and checks all buckets after each round. */
 async function race({ books, keeper, tally, run, seed }: Wave): Promise<readonly Comparison[]> {
   const rounds = run.runs ?? (run.quick && run.variant === asBuilt ? 2 : 100);
   const each = run.quick ? 6 : 15;
   const compared: Comparison[] = [];
-  // Stop at the first wrong bucket: further rounds would show nothing new.
+  // Stop at the first wrong bucket, because further rounds would show nothing new.
   for (let round = 0; round < rounds && compared.every(({ wrong }) => wrong.length === 0); round++) {
     const writers = Array.from({ length: AT_ONCE }, async (_, n) => {
       const random = createRandom(seed + round * 1000 + n);
@@ -128,7 +128,7 @@ async function write({ books, keeper, tally, run, random }: Writer): Promise<voi
       for (const bucket of buckets) await insert(tx, bucket, random, tally);
     } else if (kind < 7) buckets = await move(tx, random, tally, run.variant === "broken-one-side");
     else if (kind < 9) buckets = await remove(tx, random, tally);
-    // Refresh without a change.
+    // This refresh follows no change.
     else buckets = [bucketOf(random)];
     if (random.chance(0.2)) buckets = [...buckets, ...buckets];
     await refreshed(tx, buckets, keeper, tally);

@@ -12,7 +12,7 @@ const YEARS = { from: 1990, to: 2037 } as const;
 const QUICK_ZONES = ["UTC", "America/Havana", "America/St_Johns", "Asia/Amman", "Pacific/Apia"];
 const CONNECTIONS = 2;
 
-/** Checks every month of every zone by the totals of rows at the boundaries of the months. */
+/** Checks every month of every zone, with the totals of rows at the boundaries of the months. */
 export const rollupZones: Experiment = {
   name: "rollup-zones",
   description: "the months of all zones from 1990 to 2037 are the local ones and leave no gap",

@@ -198,7 +198,7 @@ async function one(
   }
 }
 
-/** Searches in the context of the tenant for another one. */
+/** Searches another tenant's documents in the context of the tenant. */
 async function searchOther(
   searcher: Searcher,
   { tenant, other, request }: Asked,

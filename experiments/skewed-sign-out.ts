@@ -21,7 +21,7 @@ const workers = 8;
 const secret = "a secret of the tests, which has more than 32 bytes";
 const revokedText = "401 this session has been revoked";
 /**
- * Seconds by which a clock is wrong: less than the leeway of 30 s, so that a replica with the right clock accepts the
+ * Seconds by which a clock is wrong. This is less than the leeway of 30 s, so a replica with a correct clock accepts the
  * tokens of the others.
  */
 const skewSeconds = 25;
@@ -35,7 +35,7 @@ export const skewedSignOut: Experiment = {
     await using stallMonitor = await startStallMonitor();
     const retry = createRetry(stallMonitor);
     const given = run.variant === asBuilt ? {} : { variant: run.variant };
-    // Fail closed, so that a request is accepted only after the store has answered.
+    // Fail closed, so that a request is accepted only after the store has responded.
     const base: SessionsSettings = { secret, failOpen: false, ...given };
     {
       await using redis = await startRedis();
@@ -94,13 +94,13 @@ async function onOneStore(store: string, settings: SessionsSettings, setup: Setu
   }
 }
 
-/** The answers to one user's requests. */
+/** The responses to one user's requests. */
 interface Seen {
   readonly signOut: Outcome;
-  /** Answers to the next requests of the session that began before the sign-out, on both replicas. */
+  /** Responses to the next requests of the session that began before the sign-out, on both replicas. */
   readonly old: readonly Outcome[];
   readonly oldRefresh: Outcome;
-  /** Answers to requests of sessions that began after the sign-out, on both replicas. */
+  /** Responses to requests of sessions that began after the sign-out, on both replicas. */
   readonly next: readonly Outcome[];
 }
 

@@ -38,7 +38,7 @@ export const slowClients: Experiment = {
     await using service = one;
     await using stallMonitor = other;
     const over = new AbortController();
-    // A short run does not judge latencies and needs fewer requests.
+    // A short run does not check latencies and needs fewer requests.
     const latencies = askHealth(service.port, run.quick ? 50 : 10, over.signal);
     await Promise.all(cases(settings).map((each) => hold(each, { service, stallMonitor, run, report })));
     over.abort();
@@ -76,13 +76,13 @@ interface Scene {
 
 async function hold(given: Case, { service, stallMonitor, run, report }: Scene): Promise<void> {
   const { name, deadlineSeconds, count } = given;
-  // A busy machine may be late; a short run only checks that the connections are closed at all.
+  // A busy machine may close connections late, so a short run only checks that they are closed at all.
   const graceMs = run.quick ? 3000 : 1000;
   const limitMs = deadlineSeconds * 1000 + graceMs;
   const started = performance.now();
   const held = Array.from({ length: count }, () => slowConnection(service.port, { ...given, everyMs: 1000 }));
   const closed = Promise.all(held.map((each) => each.closed));
-  // When the machine stalls, this process notices a close late.
+  // During a stall of the machine, this process notices a close late.
   const ours = (from: number): number =>
     performance.now() - from - stallMonitor.between(from, performance.now());
   while (ours(started) < limitMs + 100 && held.some((each) => each.ms === undefined))

@@ -21,12 +21,12 @@ const pollMs = 200;
 const propagationMs = [100, 300] as const;
 const uploadParts = 64;
 const partBytes = 16 * 1024;
-/** More bytes than the system buffers for a connection whose client does not read. */
+/** The body is larger than the buffers of the system for a connection whose client does not read. */
 const downloadBytes = 32 * 1024 * 1024;
 const downloadPauses = 20;
-/** The least number of requests before the signal is sent. */
+/** Minimum number of requests that are sent before the signal. */
 const fewestRequests = 200;
-/** How many stops of a broken variant are repeated because the stopped replica got no requests. */
+/** Maximum number of repeated stops of a broken variant because the stopped replica got no requests. */
 const mostIdleStops = 2;
 const order = ["drain", "server", "intake", "work", "flush", "close", "done"];
 
@@ -76,7 +76,9 @@ interface Stopped {
   readonly exitCode: number | null;
   readonly stopMs: number;
   readonly phases: string;
-  /** Milliseconds for which the stall monitor saw a stall, during which the load balancer does not notice the stop. */
+  /**
+   * Milliseconds of the stalls that the stall monitor observed. During a stall, the load balancer does not notice the stop.
+   */
   readonly stalledMs: number;
   /** The number of requests sent to the stopping replica after the signal. */
   readonly sentAfter: number;
@@ -122,7 +124,7 @@ async function oneCase(name: string, keepAlive: boolean, scene: Scene): Promise<
 
 /** Returns whether a broken variant got hardly any requests when it was stopped, so that its fault could not show. */
 function isUnasked({ failures, cutOff, sentAfter }: Stopped): boolean {
-  // Each persistent connection may have received one more answer.
+  // Each persistent connection may have received one more response.
   return failures.length + cutOff.length === 0 && sentAfter <= 2 * workers;
 }
 

@@ -98,7 +98,7 @@ async function load(service: ServiceProcess, run: Run): Promise<readonly Asked[]
   ];
   const outcomes: Asked[] = [];
   let sent = 0;
-  // In a short run of a broken variant, one foreign row is enough.
+  // In a short run of a broken variant, one row of another tenant is enough.
   const mayEnd = run.quick && run.variant !== asBuilt;
   let isFound = false;
   const work = async (): Promise<void> => {

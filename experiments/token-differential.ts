@@ -19,7 +19,7 @@ export const tokenDifferential: Experiment = {
     const seed = run.seed ?? Math.floor(Math.random() * 1e9);
     const cases = run.cases ?? (run.quick ? 2000 : fullSize);
     report.note(`repeat with: --seed ${seed} --cases ${cases}`);
-    // Loaded on demand, because the module generates keys.
+    // Load this on demand, because the module generates keys.
     const { compare } = await import("../packages/jwt-auth/test/differential/compare.ts");
     const result = await compare({ cases, seed, wrap: brokenVerifiers[run.variant] });
     reportCounts(result, seed, report);

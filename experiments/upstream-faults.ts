@@ -9,7 +9,7 @@ const partOf: Readonly<Record<string, string>> = {
   "broken-gateway-retries-posts": "gateway",
 };
 
-/** Calls services with faults, directly and through a gateway, and counts the requests that reach them. */
+/** Calls faulty services, directly and through a gateway, and counts the requests that reach them. */
 export const upstreamFaults: Experiment = {
   name: "upstream-faults",
   description:

@@ -1,5 +1,5 @@
-// Writes packages/*/CHANGELOG.md from the conventional commits: node scripts/changelogs.mjs
-// With --release, the changes since a package's last tag get the version of its manifest and today's date.
+// Writes packages/*/CHANGELOG.md from the conventional commits: node scripts/changelogs.mjs. With --release, the changes
+// since a package's last tag get the version of its manifest and today's date.
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -17,9 +17,10 @@ const headings = {
 /**
  * Returns the entries of one commit.
  *
- * @param commit - `subject` and `body`; `old` is true for a commit made before subjects were checked, whose fixes are left
- *   out because no release had these faults
- * @param wording - the text to use instead of the subject; null leaves the commit out
+ * @param commit - `subject` and `body`; `old` is true for a commit made before subjects were checked, whose fixes are
+ * omitted
+ *   because no release had these faults
+ * @param wording - the text to use instead of the subject; null omits the commit
  * @returns for each entry its kind (a key of `headings`), its scopes and its text
  */
 export function entriesOf({ subject, body, old = false }, wording) {

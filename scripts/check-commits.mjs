@@ -15,7 +15,7 @@ if (!first) {
   process.exitCode = status ?? 1;
 }
 
-/** The output of a command of git; undefined outside of a repository. */
+/** Returns the output of a git command; undefined outside of a repository. */
 function git(...args) {
   const { status, stdout } = spawnSync("git", args, { encoding: "utf8" });
   return status === 0 ? stdout.trim() : undefined;

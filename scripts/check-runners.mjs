@@ -46,7 +46,7 @@ function faultsOf(name, { program, args, options, moduleSystem, imports }, folde
   const { stdout, stderr } = command(`the sample project ${name}`, run, args, project, {
     NODE_OPTIONS: options ?? "",
     CI: "true",
-    // Vitest prints colours otherwise.
+    // Without this variable, Vitest prints colours.
     NO_COLOR: "1",
   });
   // Jest writes its summary to standard error, node:test as `# pass 2`.

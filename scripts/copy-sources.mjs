@@ -11,8 +11,8 @@ import {
 import { dirname, join } from "node:path";
 
 /**
- * Copies the files that git tracks or would add, and links the installed packages. The workspace's packages link to the
- * copy, so tests in it load its changed files.
+ * Copies the files that git tracks or would add, and links the installed packages. The packages of the workspace link to
+ * the copy, so tests in it load its changed files.
  *
  * @returns the folder of the copy
  */

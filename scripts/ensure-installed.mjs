@@ -10,7 +10,7 @@ const windows = process.platform === "win32";
 
 if (isStale()) {
   const npm = process.env.npm_execpath;
-  // --loglevel=error: an older Node would warn that the workspaces need a newer one, which this install brings.
+  // Use --loglevel=error, because an older Node would warn that the workspaces need a newer one, which this install brings.
   const args = ["ci", "--loglevel=error"];
   const [command, given] = npm?.endsWith(".js") ? [process.execPath, [npm, ...args]] : ["npm", args];
   const shell = windows && command === "npm";
@@ -48,7 +48,8 @@ function isNewEnough(version) {
   return major > 22 || (major === 22 && minor >= 19);
 }
 
-// npm passes its settings on in the environment; without them, a workspace chosen with -w does not narrow the install.
+// npm passes its settings to commands in the environment. Remove them, because a workspace chosen with -w would restrict
+// the install.
 function environment() {
   return Object.fromEntries(
     Object.entries(process.env).filter(

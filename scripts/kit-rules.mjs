@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import { format, resolveConfig } from "prettier";
 
-/** Packages whose rules the kit knows; the kit does not cover the other packages yet. */
+/** Packages whose rules the kit knows. The kit does not cover the other packages yet. */
 const covered = new Set(
   (
     "config dev-services health json-body log metrics problem request-id express database jwt-auth tenancy cache " +

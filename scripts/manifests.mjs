@@ -1,4 +1,4 @@
-// Completes the manifests of the published packages from their `exports` and from `repository` of the root manifest:
+// Completes the manifests of the published packages from their `exports`, and from `repository` and `funding` of the root manifest:
 // node scripts/manifests.mjs. With --check, only reports the manifests that would change. With --release, also refuses a root
 // manifest without `repository`, an https URL that its owner sets once.
 import { readFileSync, writeFileSync } from "node:fs";
@@ -8,8 +8,8 @@ import { publishedManifests } from "./workspace.mjs";
 
 const root = resolve(import.meta.dirname, "..");
 const isCheck = process.argv.includes("--check");
-const { repository } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-const faults = faultsOfRepository();
+const { repository, funding } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+const faults = [...faultsOfRepository(), ...faultsOfFunding()];
 
 for (const { folder, ...manifest } of faults.length > 0 ? [] : publishedManifests().values()) {
   const file = join(folder, "package.json");
@@ -20,6 +20,7 @@ for (const { folder, ...manifest } of faults.length > 0 ? [] : publishedManifest
     parser: "json-stringify",
   });
   if (!(manifest.keywords?.length >= 3)) faults.push(`${file}: keywords must have at least three words`);
+  faults.push(...faultsOfDependencies(manifest).map((fault) => `${file}: ${fault}`));
   if (after === before) continue;
   if (isCheck) faults.push(`${file}: run node scripts/manifests.mjs`);
   else writeFileSync(join(root, file), after);
@@ -41,16 +42,38 @@ function faultsOfRepository() {
   ];
 }
 
+function faultsOfFunding() {
+  if (funding === undefined || (typeof funding === "string" && /^https:\/\/\S+$/.test(funding))) return [];
+  return ["package.json: funding must be an https URL"];
+}
+
+function faultsOfDependencies({ dependencies = {}, devDependencies = {}, ...manifest }) {
+  const { peerDependencies: peers = {}, peerDependenciesMeta: meta = {} } = manifest;
+  const required = Object.keys(peers).filter((name) => meta[name]?.optional !== true);
+  // Most users need no types, and `@types/node`, which nearly all of them bring, has 2.7 MB and may be of another version.
+  const types = [...Object.keys(dependencies), ...required].filter((name) => name.startsWith("@types/"));
+  const own = Object.keys(peers).filter((name) => name.startsWith("@svc/"));
+  return [
+    ...types.map((name) => `${name} must not be a dependency; make it an optional peer dependency`),
+    // Lerna changes the ranges of all dependencies except peers, and ignores peers when it chooses the packages to release.
+    ...own
+      .filter((name) => devDependencies[name] === undefined || !/^>=\d+\.\d+\.\d+$/.test(peers[name]))
+      .map((name) => `the peer ${name} must have a range such as >=0.1.0, and be in devDependencies too`),
+  ];
+}
+
 /** Returns a manifest in the order of its members, with those that this script derives. */
 function completed(manifest, folder) {
   const { exports: exported, ...own } = manifest;
-  for (const key of ["homepage", "bugs", "repository", "main", "types", "typesVersions"]) delete own[key];
+  for (const key of ["homepage", "bugs", "repository", "funding", "main", "types", "typesVersions"])
+    delete own[key];
   const derived = {
     ...(repository !== undefined && {
       homepage: `${repository}/tree/main/${folder}#readme`,
       bugs: `${repository}/issues`,
       repository: { type: "git", url: `git+${repository}.git`, directory: folder },
     }),
+    ...(funding !== undefined && { funding }),
     // TypeScript's resolution `node10` ignores `exports`.
     main: exported["."].default,
     types: exported["."].types,
@@ -64,6 +87,7 @@ function completed(manifest, folder) {
     "homepage",
     "bugs",
     "repository",
+    "funding",
     "license",
     "type",
   ];

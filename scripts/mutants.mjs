@@ -63,7 +63,7 @@ console.log(
 );
 if (killed < total || without.length > 0) process.exitCode = 1;
 
-/** Reads a whole number from 1; a run with zero mutants would always pass. */
+/** Reads a whole number of at least 1. A run with zero mutants would always pass. */
 function countOf(name) {
   const count = Number(values[name]);
   if (Number.isInteger(count) && count > 0) return count;
@@ -97,7 +97,7 @@ function chosen(all) {
   return all.toSorted((a, b) => (rank(a) < rank(b) ? -1 : 1)).slice(0, sample);
 }
 
-/** Keeps the shared servers running, which would otherwise end with each test run. */
+/** Keeps the shared servers running, which would otherwise stop after each test run. */
 async function keepServers() {
   process.env.SVC_TEST_RUN = folder;
   const { NoServerError, openTestDatabase, openTestRedis } = await import("@svc/dev-services");
@@ -159,7 +159,9 @@ function testFiles({ package: owner, tests }) {
   return Object.keys(tests).toSorted((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
 }
 
-/** Runs a file's tests that name the rule. A failing hook does not kill a mutant: it proves nothing about the rule. */
+/**
+ * Runs a file's tests that name the rule. A failing hook does not kill a mutant, because it proves nothing about the rule.
+ */
 async function runTests(copy, file, id) {
   const report = join(folder, `report-${basename(copy)}.json`);
   rmSync(report, { force: true });

@@ -83,7 +83,7 @@ function commentIn(among, option) {
   return undefined;
 }
 
-/** Returns the definitions from which a definition may take an option; a later spread wins. */
+/** Returns the definitions from which a definition may take an option. A later spread takes precedence. */
 function originsOf({ file, block, within, aliases }, option) {
   const [, own] = new RegExp(`^${within}${option}: ((?:.|\\n${within} )*)`, "m").exec(block) ?? [];
   const picked = [...block.matchAll(/pickOptions\(\s*(\w+),([^)]*)\)/g)].filter(([, , names]) =>

@@ -60,7 +60,7 @@ async function pluginRows(_folder, place) {
     if (entry.key === undefined) return [];
     const { meaning, fallback } = docOf(definition, option);
     const { kind, inFile } = entry;
-    // The comment gives the default in the unit of the code.
+    // The comment states the default in the unit of the code.
     const isConverted = inFile !== undefined && typeof kind.fallback === "number";
     const shown = isConverted
       ? `\`${inFile.toFile(kind.fallback)}\``
@@ -99,7 +99,7 @@ function rowsOfTable(definition, settings, keys) {
   });
 }
 
-/** Returns the text without the part about the variable, which has a column of its own. */
+/** Returns the text without the part about the variable, which has its own column. */
 function withoutVariable(meaning) {
   return meaning.replace(/; [^;]*`SVC_\w+`[^;.]*/, "");
 }

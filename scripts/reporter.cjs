@@ -11,7 +11,7 @@ module.exports = class Reporter extends reporters.Base {
     /** Milliseconds after which a line is printed even if no package has ended. */
     const silentMs = Number(options?.reporterOptions?.silentMs ?? 15_000);
     const { SVC_TEST_COUNTS, SVC_TEST_STARTED = String(Date.now()), SVC_TEST_FILES = "{}" } = process.env;
-    /** The number of files of each package, as test.mjs passes it. */
+    /** The number of files of each package, which test.mjs passes. */
     const expected = new Map(Object.entries(JSON.parse(SVC_TEST_FILES)));
     const total = [...expected.values()].reduce((sum, count) => sum + count, 0);
     const files = new Map();

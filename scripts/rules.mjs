@@ -28,7 +28,7 @@ const { values, positionals } = parseArgs({
 });
 
 const TESTS = ["packages/*/test", "examples/*/test", "bench", "experiments", "test"];
-// A title counts only with a body after it: a test without a body, or a skipped one, proves nothing.
+// A title counts only with a body after it, because a skipped test or a test without a body proves nothing.
 const TITLE = /\b(?:describe|context|it|specify)(?:\.only)?\s*\(\s*(["'`])((?:\\[^]|(?!\1)[^\\])*)\1\s*[,+]/g;
 const COMMENT = /^\s*(?:\/\/|\/?\*).*$/gm;
 

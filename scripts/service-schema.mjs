@@ -129,7 +129,7 @@ const schema = {
       description: "The settings of each plugin.",
       type: "object",
       properties: Object.fromEntries(builtIn),
-      // A service may have plugins of its own.
+      // A service may have its own plugins.
       additionalProperties: { type: "object" },
     },
   },

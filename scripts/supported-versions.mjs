@@ -79,7 +79,7 @@ async function updated(file, folder) {
   return `${before}${start}\n\n${table}\n${end}${after}`;
 }
 
-/** Returns a range of versions in words: `^4.21.0 || ^5.1.0` is "4.x from 4.21, 5.x from 5.1". */
+/** Returns a range of versions in words: `^4.21.0 || ^5.1.0` becomes "4.x from 4.21, 5.x from 5.1". */
 export function spoken(range) {
   const parts = range.split(" || ").map((part) => {
     const [, least, below] = /^>=([\d.]+) <([\d.]+)$/.exec(part) ?? [];

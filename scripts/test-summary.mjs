@@ -9,7 +9,7 @@
 const SLOWEST = 10;
 
 /**
- * Returns whether a skipped test makes the run fail: root can install the missing programs, a normal user cannot.
+ * Returns whether a skipped test makes the run fail: root can install the missing programs, but a normal user cannot.
  *
  * @param {{ CI?: string }} env
  * @param {number | undefined} uid of the user, undefined on Windows

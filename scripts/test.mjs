@@ -19,10 +19,10 @@ const env = {
 // Hundreds of processes load the same sources, so cache the compiled code. Coverage counts only code compiled in the run.
 if (env.NODE_V8_COVERAGE === undefined) env.NODE_COMPILE_CACHE = join(folder, "compiled");
 const started = performance.now();
-/** A step that prints nothing itself prints its time this often. */
+/** Milliseconds between two lines about the time of a step that prints nothing itself. */
 const SILENT_S = 15;
 
-/** Each of these needs a processor for itself. */
+/** Tests that each need a processor for themselves. */
 const measured = [
   "bench/test/{budget,command-line}.test.ts",
   "experiments/test/{memory-soak,readiness-herd}.test.ts",
@@ -34,7 +34,7 @@ const tests = [
   "{experiments,bench}/test/**/*.test.ts",
 ];
 
-// The longest files start first, so that no processor waits at the end while one of them still runs.
+// Start the longest files first, so that no processor waits at the end while one of them still runs.
 const longest = [
   "examples/full-service/test/test-mode.test.ts",
   "packages/conformance/test/mutations.test.ts",
@@ -53,9 +53,10 @@ const groups = [
   {
     name: "tests",
     files: inOrder(globSync(tests, { exclude: measured })),
-    // Five more than processors, because many tests wait for servers and timeouts.
+    // Run five more files than processors, because many tests wait for servers and timeouts.
     args: ["--parallel", "--jobs", String(availableParallelism() + 5)],
-    // So many processes keep all processors busy; with four threads each, V8 needs 3 to 7 % more CPU time.
+    // Limit V8's threads: the processes keep all processors busy, and with four threads each V8 needs 3 to 7 % more CPU
+    // time.
     env: { NODE_OPTIONS: `${env.NODE_OPTIONS ?? ""} --v8-pool-size=1` },
   },
   {

@@ -1,5 +1,5 @@
-// Checks the types of one package and runs its tests, again after every change: npm run watch -w packages/x
-// npm starts it in the package's folder. It watches only that folder; changes in other packages take effect at the next run.
+// Checks the types of one package and runs its tests, and repeats both after every change: npm run watch -w packages/x. npm
+// starts it in the package's folder. It watches only that folder; changes in other packages take effect at the next run.
 import { spawn } from "node:child_process";
 import { watch } from "node:fs";
 
@@ -27,7 +27,7 @@ async function run() {
     console.log(`\n${passed ? "passed" : "FAILED"}; waiting for changes; press Ctrl+C to stop`);
 }
 
-/** Resolves to whether a command exits with 0; an aborted command is killed and counts as failed. */
+/** Resolves with whether a command exits with 0. An aborted command is killed and counts as failed. */
 function succeeds(command, args, signal) {
   return new Promise((resolve) => {
     const child = spawn(command, args, { stdio: "inherit", shell, signal });

@@ -28,7 +28,7 @@ describe("scripts/changelogs.mjs", () => {
     ({ entriesOf, changelogOf } = await script<Changelogs>("changelogs"));
   });
 
-  it("lists the feat, fix and perf commits of each scope, and no others", () => {
+  it("lists only the feat, fix and perf commits of each scope", () => {
     expect(entriesOf({ subject: "feat(sql,database): lend one connection", body: "" })).to.deep.equal([
       { kind: "feat", scopes: ["sql", "database"], text: "Lend one connection" },
     ]);

@@ -28,6 +28,7 @@ describe("the rules for commit messages", function () {
     [`fix(sql): ${"a".repeat(63)}`, "header-max-length"],
     ["fixes(sql): lock the index folder", "type-enum"],
     ["fix(sql):", "subject-empty"],
+    ["fix(sql)!: lock the index folder", "subject-exclamation-mark"],
   ] as const) {
     it(`refuse "${message}" (${rule})`, () => {
       const { status, report } = lint(message);

@@ -23,7 +23,7 @@ describe(".ci/run", () => {
     expect(readFileSync(file, "utf8")).to.match(/^#!.*\n(?:#.*\n)*set -euo pipefail\n/);
   });
 
-  it("VER-3 runs the tests that need servers as a normal user too", () => {
+  it("VER-3 also runs the tests that need servers as a normal user", () => {
     const lines = readFileSync(join(root, ".ci/run"), "utf8").split("\n");
     expect(lines).to.include("bash scripts/ci-normal-user.sh");
   });

@@ -3,8 +3,8 @@
  * line by the first 12 hex digits of the SHA-256 of its trimmed text. `npm run rules -- --contract FILE...` compares the
  * table with the text.
  *
- * A class is the ids of the rules that the line states, `informative`, `left open`, or `structure` (headings and table
- * headers).
+ * A class consists of the ids of the rules that the line states, or is `informative`, `left open`, or `structure` (headings
+ * and table headers).
  */
 export type LineClass = readonly [string, ...string[]] | "informative" | "left open" | "structure";
 

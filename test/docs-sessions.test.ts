@@ -37,7 +37,8 @@ describe("the section on sessions in docs/operate.md", function () {
     expect(said).to.have.lengthOf(5);
     expect([init, add].map((each) => each.includes("is written"))).to.deep.equal([true, true]);
     expect(list).to.include("ES256").and.include("next");
-    // `promote` requires that two minutes have passed, and `retire` 30 days; neither has.
+    // `promote` requires that the key has been published for two minutes, and `retire` requires 30 days. Neither has
+    // passed.
     expect(promote)
       .to.match(/^refused: .*Error/)
       .and.include("is not known everywhere yet");

@@ -164,7 +164,7 @@ describe("docs/operate.md", () => {
   it("MET-3 MET-4 MET-5 MET-6 lists exactly the existing metrics with type and labels", async () => {
     await using service = await createService({
       ...code,
-      // With a worker there are the metrics of jobs as well.
+      // A service with a worker also has the metrics of jobs.
       role: "server",
       config: { toml },
       env,

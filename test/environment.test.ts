@@ -5,11 +5,11 @@ import { ourVariables, readsEnvironment } from "./environment-reads.ts";
 
 const root = join(import.meta.dirname, "..");
 
-// Commands may read the environment, libraries must not.
+// Commands may read the environment, but libraries must not.
 const READERS = ["config", "cli", "conformance", "load-test", "dev-services"];
-// The exporter of OpenTelemetry reads variables itself, so this file hides them from it.
+// The exporter of OpenTelemetry reads variables itself, and this file hides them from it.
 const HIDES_VARIABLES = ["packages/telemetry/src/otlp-exporter.ts"];
-// A test run sets these for its own workers; they are not user settings.
+// A test run sets these variables for its own workers. They are not settings for users.
 const HANDED_TO_WORKERS = ["SVC_TEST_RUN", "SVC_TEST_COUNTS", "SVC_TEST_STARTED", "SVC_TEST_FILES"];
 
 describe("the environment", () => {

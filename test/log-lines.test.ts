@@ -43,7 +43,7 @@ interface Call {
   readonly message: string;
 }
 
-/** Makes a package log through `logger`, with `word` as the value of everything that a client can choose. */
+/** Makes a package log through `logger`, with `word` as every value that a client can choose. */
 type Drive = (logger: Logger, word: string, logged: () => number) => unknown;
 
 const away = (): Promise<never> => Promise.reject(new Error(`postgres://app:${canary}@db/x is away`));
@@ -108,7 +108,7 @@ const drives: Readonly<Record<string, Drive>> = {
   async gateway(logger) {
     await using proxy = gateway({ routes: [{ prefix: "/api", targets: [closed] }], logger });
     await using server = await listen((req, res) => proxy(req, res, () => res.end()));
-    // A target is paused after three failures.
+    // Three failures pause a target.
     for (let n = 0; n < 3; n++) await fetch(`${server.url}/api/${canary}?token=${canary}`);
   },
   async "http-client"(logger, name) {
@@ -259,7 +259,7 @@ function expectLine(call: Call): Record<string, unknown> {
   return record;
 }
 
-// Values of log fields, and the form in which a log line contains them.
+// Values of log fields, and their form in a log line.
 const hostile: readonly (readonly [given: unknown, expected: unknown])[] = [
   ...[...words, "Authorization", "token", 'pass"word', "\\", "\ud800", "\u2028", "", null, 7].map(
     (same) => [same, same] as const,
@@ -321,7 +321,7 @@ describe("the log lines of every package that logs", () => {
     const packages = globSync("packages/*/src/**/*.ts")
       .filter((file) => logs.test(readFileSync(file, "utf8")))
       .map((file) => String(file.split("/")[1]));
-    // Exclude the logger itself (log), and the code that only passes calls on to another logger.
+    // Exclude the logger itself (log), and the code that only forwards calls to another logger.
     const others = ["context", "log", "resilience"];
     expect(new Set(packages.filter((name) => !others.includes(name)))).to.deep.equal(
       new Set(Object.keys(drives)),
@@ -329,7 +329,7 @@ describe("the log lines of every package that logs", () => {
   });
 });
 
-// Returns the masked message of a log call. The unmasked one may contain a secret: health() logs the detail of a check.
+// Returns the masked message of a log call. The unmasked message may contain a secret: health() logs the detail of a check.
 function lineMessage(call: Call): unknown {
   return (JSON.parse(lineOf(call)) as { message: unknown }).message;
 }

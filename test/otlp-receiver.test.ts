@@ -411,7 +411,7 @@ describe("the OTLP receiver", () => {
       expect(receiver.requests[0]?.fault).to.match(/call stack/);
     });
 
-    it("keeps answering after a client closes the connection inside a body", async () => {
+    it("keeps responding after a client closes the connection inside a body", async () => {
       await using receiver = await openOtlpReceiver();
       const unhandled: unknown[] = [];
       const note = (reason: unknown): unknown => unhandled.push(reason);
@@ -428,7 +428,7 @@ describe("the OTLP receiver", () => {
   });
 
   describe("spansWhen()", () => {
-    it("resolves immediately when the predicate holds, and otherwise on the request that fulfils it", async () => {
+    it("resolves immediately when the predicate holds, and otherwise at the request that fulfils it", async () => {
       await using receiver = await openOtlpReceiver();
       expect(await receiver.spansWhen(() => true)).to.deep.equal([]);
       const both = receiver.spansWhen((spans) => spans.length === 10);
@@ -469,7 +469,7 @@ describe("the OTLP receiver", () => {
     expect([receiver.spans, receiver.bodies, receiver.requests]).to.deep.equal([[], [], []]);
   });
 
-  it("closes while idle connections and requests without an end are open", async () => {
+  it("closes while connections are idle and requests are incomplete", async () => {
     const receiver = await openOtlpReceiver();
     const idle = connect(portOf(receiver.url), "127.0.0.1");
     await once(idle, "connect");
@@ -505,7 +505,7 @@ describe("the OTLP receiver", () => {
       expect(receiver.bodies).to.deep.equal([]);
     });
 
-    it("never answers in the mode hang, and closes nevertheless", async () => {
+    it("never responds in the mode hang, and still closes", async () => {
       const receiver = await openOtlpReceiver({ behaviour: "hang" });
       const pending = rejection(post(receiver.url, body));
       await receiver.spansWhen(() => receiver.requests.length === 1);
@@ -514,7 +514,7 @@ describe("the OTLP receiver", () => {
       expect((await pending).cause).to.include({ code: "UND_ERR_SOCKET" });
     });
 
-    it("returns 200 with bytes that are neither JSON nor the same twice in the mode garbage", async () => {
+    it("returns 200 with bytes that are not JSON and differ each time in the mode garbage", async () => {
       await using receiver = await openOtlpReceiver({ behaviour: "garbage" });
       const answers = [await post(receiver.url, body), await post(receiver.url, body)];
       expect(answers.map(({ status }) => status)).to.deep.equal([200, 200]);
@@ -524,7 +524,7 @@ describe("the OTLP receiver", () => {
       expect(receiver.spans).to.have.length(10);
     });
 
-    it("returns 200 with one byte at a time and no end in the mode drip", async () => {
+    it("sends 200 with one byte at a time and never ends in the mode drip", async () => {
       const receiver = await openOtlpReceiver({ behaviour: "drip", dripMs: 20 });
       const answer = await post(receiver.url, body);
       expect(answer.status).to.equal(200);

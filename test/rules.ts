@@ -1,6 +1,6 @@
 /**
  * Reads the rules from docs/contract.md, the only place that states them: id, section, marks in brackets, text, and a
- * comment with owner and title. A test names the rules that it proves in its title. Ids never change: rules are only
+ * comment with owner and title. A test names the rules that it proves in its title. Ids never change, and rules are only
  * added.
  */
 import { readFileSync } from "node:fs";
@@ -14,10 +14,13 @@ export interface Rule {
   readonly contract: {
     /** The anchor of the second-level heading above the rule. */
     readonly section: string;
-    /** `contract`: the service contract states it. `decision`: the contract leaves it open, and this project decided it. */
+    /**
+     * `contract`: the service contract states the rule. `decision`: the contract leaves the question open, and this project
+     * decided it.
+     */
     readonly source: "contract" | "decision";
     /**
-     * `stricter`: a decision that deliberately requires more than the contract. `differs`: one that departs from its
+     * `stricter`: a decision that deliberately requires more than the contract. `differs`: a decision that departs from its
      * text.
      */
     readonly mark?: "stricter" | "differs" | undefined;
@@ -35,7 +38,7 @@ export interface ContractDocument {
   readonly rules: readonly Rule[];
   /** Lines that are neither a rule nor marked as informative or left open, and rules without their comment. */
   readonly unclassified: readonly { readonly line: number; readonly text: string }[];
-  /** Every rule id in the text, in bold or not. */
+  /** Every rule id in the text, whether or not it is bold. */
   readonly mentioned: ReadonlySet<string>;
 }
 

@@ -33,7 +33,7 @@ export interface Surroundings extends AsyncDisposable {
   readonly asked?: readonly string[];
 }
 
-/** The inputs from which surroundings are made. */
+/** The inputs of a function that creates surroundings. */
 export interface Given {
   readonly code: string;
   /** Returns the URL of a test database; only for samples with `database`. */

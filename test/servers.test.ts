@@ -47,7 +47,7 @@ describe("tests that start a server", () => {
     expect(tests.filter((file) => !HELPERS.test(read(file)))).to.deep.equal([]);
   });
 
-  it("do not start server programs by name, but through the helpers", () => {
+  it("start server programs only through the helpers, not by name", () => {
     const names =
       /(?:spawn|spawnSync|execFile|execFileSync)\(\s*["'](?:redis-|valkey-|nats-|pgbouncer|promtool|chrom|python|psql|nginx|haproxy)/;
     const all = filesOf(["{packages,examples}/*/{src,test}/**/*.ts", "{bench,experiments,test}/**/*.ts"]);

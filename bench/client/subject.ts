@@ -5,7 +5,7 @@ import { expectEqual } from "../harness/expect-equal.ts";
 import type { PeerSetting } from "../harness/peer-bench.ts";
 import type { Subject } from "../harness/subject.ts";
 
-/** How many calls run at the same time. */
+/** The number of concurrent calls. */
 const CONCURRENT = 16;
 const PATH = "/items/10";
 const CONNECTIONS = 50;

@@ -11,10 +11,10 @@ import { figuresOf, type Skipped, tablesOf } from "./report.ts";
 import { wrk } from "./wrk.ts";
 
 const PATH = `${PREFIX}/items/10`;
-/** Duration of one run of a load generator: the shorter it is, the more alike are the conditions of all proxies of a round. */
+/** Duration of one run of a load generator. In a short run, the conditions of all proxies of a round are more alike. */
 const SECONDS = 1;
 
-/** Measures the throughput and the latency of proxies in front of the same server. Judges nothing. */
+/** Measures the throughput and the latency of proxies in front of the same server, without bounds. */
 export const gatewayLoad: Bench = {
   async run(options) {
     const chosen = chosenProxies(options.only);
@@ -66,7 +66,7 @@ async function measureAll(
   { quick, rounds = quick ? 1 : 15, note }: BenchOptions,
 ): Promise<Readings> {
   await using upstream = await startNode("./upstream-process.ts");
-  // The load generator and the server share the first CPU, so that each proxy has the last one for itself.
+  // The load generator and the server share the first CPU, so that each proxy has the last CPU for itself.
   pin(upstream.pid, 0);
   const running: Running[] = [];
   try {

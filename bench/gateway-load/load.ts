@@ -4,14 +4,14 @@ import { text } from "node:stream/consumers";
 import type { Program } from "@svc/dev-services";
 import { pin } from "../harness/pin.ts";
 
-/** What a load generator measured in one run. */
+/** The measurements of a load generator in one run. */
 export interface Reading {
   readonly requestsPerSecond: number;
-  /** The latency that 99 % of the requests did not exceed, in milliseconds. */
+  /** The 99th percentile of the latency, in milliseconds. */
   readonly p99Ms: number;
 }
 
-/** A program that sends requests on 50 connections, each as soon as the previous one on its connection is complete. */
+/** A program that sends requests on 50 connections, each as soon as the previous request on its connection is complete. */
 export interface Load {
   readonly name: string;
   readonly program: Program;

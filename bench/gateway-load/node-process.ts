@@ -1,13 +1,13 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 
-/** A server in a process of its own; disposing of it ends the process. */
+/** A server in its own process. Disposal ends the process. */
 export interface Running extends AsyncDisposable {
   readonly url: string;
   readonly pid: number | undefined;
 }
 
-/** Starts a file of this folder that sends its URL when it listens. */
+/** Starts a file of this folder, which sends its URL when it listens. */
 export async function startNode(file: string, ...args: readonly string[]): Promise<Running> {
   const child = fork(new URL(file, import.meta.url), args, {
     execArgv: ["--conditions=@svc/source"],

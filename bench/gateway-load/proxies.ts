@@ -15,7 +15,7 @@ export interface Proxy {
 export const BASE = "http-proxy-middleware";
 /** A second process of the base: its ratio shows how much two equal processes differ. */
 export const CONTROL = "control";
-/** The server without a proxy: no proxy can be faster. */
+/** The server without a proxy, which is the upper limit of every proxy. */
 export const DIRECT = "direct";
 
 const haproxy: Program = { title: "HAProxy", files: ["haproxy"], package: "haproxy" };

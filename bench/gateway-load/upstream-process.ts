@@ -9,7 +9,7 @@ const RESPONSE = Buffer.from(
 const END = "\r\n\r\n";
 
 const server = createServer({ noDelay: true }, (socket) => {
-  // The end of a head may arrive in two pieces.
+  // The end of a head may arrive in two chunks.
   let rest = "";
   socket.on("data", (piece) => {
     const parts = (rest + piece.toString("latin1")).split(END);

@@ -10,5 +10,5 @@ export const comparison: PeerComparison = {
   bounds: [{ to: "http-proxy-middleware", most: 0.6 }],
 };
 
-/** Measures the CPU time of a process that passes requests on to another one. */
+/** Measures the CPU time of a process that forwards requests to another process. */
 export const gateway: Bench = peerBench(comparison);

@@ -48,7 +48,7 @@ export function proxyBy(by: string, url: string, app: Express): void {
   }
 }
 
-/** The least that a proxy does: it passes on path and body. */
+/** The minimum work of a proxy: it forwards path and body. */
 function bareUndici(url: string, app: Express): void {
   const pool = new Pool(url, { connections: 50 });
   app.use((req, res, next) => {

@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 
 /** Ratios by case. */
 export type Ratios = Readonly<Record<string, number>>;
-/** Ratios by platform: those of different machines or major versions of Node are not comparable. */
+/** Ratios by platform, because ratios of different machines or major versions of Node are not comparable. */
 export type Baseline = Readonly<Record<string, Ratios>>;
 
 /** The platform of this process, for example `linux-x64-node24`. */

@@ -8,7 +8,7 @@ export interface BenchOptions {
   readonly socket: boolean;
   /** Records the results as the baseline, in benches that have one. */
   readonly record: boolean;
-  /** Measures only these cases, and the cases that they are compared with. Default: all cases. */
+  /** Measures only these cases, and the cases with which they are compared. Default: all cases. */
   readonly only: readonly string[] | undefined;
   /** The number of rounds. Default: chosen by the bench. */
   readonly rounds: number | undefined;

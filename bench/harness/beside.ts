@@ -19,7 +19,7 @@ export const CONTROL = "control";
 /** The range of the control's ratio. It must be narrower than the bounds. */
 const RANGE: readonly [low: number, high: number] = [0.97, 1.03];
 
-/** The sides with their own connections, which disposing closes. */
+/** The sides with their own connections. Disposal closes the connections. */
 export interface Sides<T> extends AsyncDisposable {
   readonly all: readonly Side<T>[];
 }
@@ -38,9 +38,9 @@ export async function measureBeside<T>(
 }
 
 /**
- * Gives every task to all sides before the next task. In a round, the tasks are repeated until each side had each place equally
- * often, because the first side finds the data of a task in no cache of the processor. Every round has new sides: equal
- * sides that kept one connection each differed by up to 4 %.
+ * Runs every task on all sides before the next task. In a round, each task is repeated until each side had each place
+ * equally often, because the first side finds the data of a task in no cache of the processor. Every round opens new sides:
+ * equal sides that kept one connection each differed by up to 4 %.
  */
 export async function timeInTurn<T>(
   open: () => Promise<Sides<T>>,
@@ -50,7 +50,7 @@ export async function timeInTurn<T>(
   const times = new Map<string, number[]>();
   for (let round = 0; round < rounds; round++) {
     await using sides = await open();
-    // New connections and new functions are slow at first.
+    // Run each task once without timing it, because new connections and new functions are slow at first.
     for (const task of tasks) for (const side of sides.all) await side.time(task);
     for (const order of ordersOf(sides.all)) {
       for (const task of tasks) {

@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 /**
  * Returns the URL of a file of another checkout of this repository.
  *
- * @throws Error when the directory is no checkout with installed dependencies
+ * @throws Error when the directory is not a checkout with installed dependencies
  */
 export function fileOfCheckout(directory: string, file: string): URL {
   const path = resolve(directory, file);

@@ -25,15 +25,15 @@ export interface Crew extends AsyncDisposable {
 // Use one size of the young generation for all cases. By default V8 shrinks it in an idle process by an amount that depends
 // on the loaded code, which changed results by a fifth. A busy server has the largest size.
 const nodeFlags = ["--conditions=@svc/source", "--min-semi-space-size=16", "--max-semi-space-size=16"];
-// Far longer than a slice takes: a case that does not reply within this time fails the run.
+// This limit is far longer than a slice. A case that does not reply within this time fails the run.
 const answerWithinMs = 60_000;
 const childFile = new URL("./child.ts", import.meta.url);
 
 /**
  * Starts one process for each case, and waits until each has proved that it does what its name says.
  *
- * @param onOneCpu whether all processes run on the same CPU. Otherwise each would stay on the CPU on which it started, and
- *   the CPUs of a shared machine differ in speed. False for work in the thread pool, which needs several
+ * @param onOneCpu whether all processes run on the same CPU. Otherwise each process would stay on the CPU on which it
+ *   started, and the CPUs of a shared machine differ in speed. False for work in the thread pool, which needs several CPUs
  * @throws Error that names the case whose proof fails
  */
 export async function startCrew(cases: readonly Case[], onOneCpu = false): Promise<Crew> {

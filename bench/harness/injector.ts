@@ -5,7 +5,7 @@ import { cut, cutHeaders, type RequestBytes, requestBytes } from "./request-byte
 import { classesOf } from "./server-classes.ts";
 import { StubSocket } from "./stub-socket.ts";
 
-/** The answer to one request. */
+/** The response to one request. */
 export interface Answer {
   readonly status: number;
   /** Headers by lower-case name. */
@@ -40,7 +40,7 @@ interface ServedResponse extends ServerResponse {
 
 type Done = (res: ServerResponse) => void;
 
-/** How many requests are sent in one turn of the event loop, as if they arrived on many connections. */
+/** Number of requests to send in one turn of the event loop, as if they arrived on many connections. */
 const requestsPerTurn = 16;
 
 export function createInjector(server: Server): Injector {

@@ -14,7 +14,7 @@ export interface PeerComparison {
   readonly names: readonly [base: string, ...others: string[]];
   /** The module of all cases; its setting is the name of the case and the URL of the server. */
   readonly module: URL;
-  /** The unit of work, for the names of metrics. */
+  /** The noun for a unit of work in the names of metrics. */
   readonly unit: "call" | "request";
   /** Whether to print how many units of work per second of wall-clock time each case completes. */
   readonly hasThroughput?: boolean;
@@ -30,7 +30,7 @@ export interface PeerSetting {
 
 const CONTROL = "control";
 
-// The work waits for a server, so a slice needs fewer units of it than of work without sockets.
+// The work waits for a server, so a slice needs fewer units than a slice of work without sockets.
 const full: Effort = { ...fullEffort, warmUp: 3_000, sliceMs: 50, fewest: 400, most: 1_000 };
 const quick: Effort = { ...quickEffort, warmUp: 500, fewest: 100, most: 200 };
 
@@ -63,7 +63,7 @@ export function peerBench(comparison: PeerComparison): Bench {
   };
 }
 
-/** Returns the cases to measure, with the control, and how much work to do. */
+/** Returns the cases to measure, with the control, and the amount of work. */
 function planOf(
   { names, module }: PeerComparison,
   url: string,

@@ -15,7 +15,10 @@ export interface Bases {
   readonly base: string;
   /** A second base, whose ratios are printed next to the first ones. */
   readonly second?: string | undefined;
-  /** Further comparisons, from a case to the case that it is compared with; used if both were measured. */
+  /**
+   * Further comparisons, from a case to the case with which it is compared. A comparison is used only if both were
+   * measured.
+   */
   readonly pairs?: Readonly<Record<string, string>> | undefined;
 }
 

@@ -30,13 +30,13 @@ export function requestBytes(
   };
 }
 
-// An undocumented method, which makes a latin1 string without a look-up of the encoding.
+// This undocumented method creates a latin1 string without looking up the encoding.
 interface SliceableBuffer extends Buffer {
   latin1Slice(start: number, end: number): string;
 }
 
 /**
- * Returns the text at `place` as a new string each time, as Node's parser does, so that no cache can recognise it by
+ * Returns the text at `place` as a new string each time, as Node's parser does, so that no cache can recognize it by
  * identity.
  */
 export function cut(bytes: Buffer, place: readonly [start: number, end: number]): string {

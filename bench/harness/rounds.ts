@@ -2,12 +2,12 @@ import { startCrew, type Member } from "./crew.ts";
 import { type Samples, summarise } from "./figures.ts";
 import type { Case } from "./subject.ts";
 
-/** How much work a run does: its rounds, and the size of its slices. */
+/** The amount of work in a run: its rounds, and the size of its slices. */
 export interface Effort {
   readonly rounds: number;
   /**
-   * How many processes each case gets, one after another; they share the rounds. Default: 1. Each process starts with
-   * a heap and compiled code of its own, so one unlucky start does not determine the result.
+   * Number of processes that each case gets, one after another; they share the rounds. Default: 1. Each process starts with
+   * its own heap and compiled code, so one unlucky start does not determine the result.
    */
   readonly processes?: number;
   /** Pieces of work before the first round. */

@@ -15,7 +15,7 @@ export class StubSocket extends Duplex {
     super({ decodeStrings: false });
   }
 
-  /** Keeps the bytes that are written from now on, until {@link taken} returns them. */
+  /** Stores the bytes that are written from now on, until {@link taken} returns them. */
   keep(): void {
     this.#kept = [];
   }

@@ -26,7 +26,7 @@ export interface CaseModule {
   readonly start: (setting: string) => Promise<Subject>;
 }
 
-/** A case of a bench: a row of its output, measured in a process of its own. */
+/** A case of a bench: a row of its output, measured in its own process. */
 export interface Case {
   readonly name: string;
   readonly module: URL;

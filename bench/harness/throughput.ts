@@ -5,7 +5,7 @@ import type { Case } from "./subject.ts";
 
 /**
  * Measures how many pieces of work each case completes per second of wall-clock time, on all CPUs: one case at a time, in
- * turns. For information in addition to the CPU time, because this result includes the waiting for other processes.
+ * turns. The result is only informative, because it includes the time in which a case waits for other processes.
  *
  * @returns the median of the rounds, by the name of the case
  */

@@ -9,5 +9,5 @@ const server = createServer((_req, res) => {
 server.listen(0, "127.0.0.1", () => {
   process.send?.(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
 });
-// The bench has ended.
+// Exit when the bench has ended.
 process.once("disconnect", () => process.exit());

@@ -13,7 +13,7 @@ export interface Access {
   /** The token of each request, in the order of the requests. */
   readonly tokens: readonly string[];
   /**
-   * True when a verified token is remembered: the handler then sees the same caller object again. False when each token is
+   * Whether verified tokens are remembered. True: the handler sees the same caller object again. False: each token is
    * verified every time. Undefined: not checked.
    */
   readonly remembers?: boolean | undefined;

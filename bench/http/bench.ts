@@ -35,7 +35,7 @@ export const http: Bench = {
   },
 };
 
-/** Prints the verdicts on the bounds and returns the exit code. A quick run does not judge bounds. */
+/** Prints the verdicts on the bounds and returns the exit code. A quick run does not check bounds. */
 function judge(measured: Measured, { quick, json, note, print: line }: BenchOptions): number {
   const verdicts = quick ? [] : verdictsOf(measured);
   for (const verdict of verdicts) (json ? note : line)(verdict.line);

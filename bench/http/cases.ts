@@ -1,12 +1,12 @@
 import type { Controls } from "../harness/controls.ts";
 import type { Case } from "../harness/subject.ts";
 
-/** The base of all comparisons, and its repetitions at other places in the order. */
+/** The base of all comparisons, and the repeated measurements of the base at other places in the order. */
 export const controls: Controls = { base: "bare-express5", names: ["control", "control-2"] };
 /** The second base: Express 5 with `tune()`. */
 export const tuned = "bare-express5-tuned";
 
-/** Cases that are also compared with a case that is not a base. */
+/** Cases that are also compared with a case other than a base. */
 export const pairs: Readonly<Record<string, string>> = {
   "full-packages-uncached": "hand-written",
   "svc-full-rs256-unseen": "bare-express5-rs256",
@@ -59,7 +59,7 @@ export const httpCases: readonly Case[] = [
 ];
 
 /**
- * Returns the cases with these names, and the cases that they are compared with.
+ * Returns the cases with these names, and the cases with which they are compared.
  *
  * @throws Error that lists the known cases
  */

@@ -5,7 +5,7 @@ import { type Access, proveAccess } from "./access-proof.ts";
 import type { LogTap } from "./log-tap.ts";
 import { routePath, urlOf } from "./route.ts";
 
-/** The features that a case claims to have, and therefore has to prove. */
+/** The features that a case claims and therefore has to prove. */
 export interface Claims {
   readonly requestId?: boolean;
   readonly registry?: Registry;

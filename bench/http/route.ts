@@ -23,7 +23,7 @@ export interface Seen {
   caller?: unknown;
 }
 
-/** Adds the same route behind guards; its handler reads caller and tenant, as an application does. */
+/** Adds the same route behind guards. Its handler reads caller and tenant, as an application does. */
 export function addGuardedRoute(
   app: Pick<Express, "get">,
   guards: readonly RequestHandler[],
@@ -45,7 +45,7 @@ export interface Traffic {
 }
 
 /**
- * Makes requests with different trace contexts and without a request id, so that the server mints one.
+ * Creates requests with different trace contexts and without a request id, so that the server mints one.
  *
  * @param headers additional headers of each request, which replace usual ones with the same name
  */

@@ -25,7 +25,7 @@ export const ingest: Bench = {
     const unknown = only?.find((each) => !names.includes(each));
     if (unknown !== undefined) throw new Error(`there is no case ${unknown}; there are ${names.join(", ")}`);
     const asked = ways.filter(({ name }) => only?.includes(name) ?? true);
-    // `--only embedded` selects all ways, on the embedded server.
+    // `--only embedded` selects all ways of loading, on the embedded server.
     const chosen = asked.length === 0 ? ways : asked;
     await using place = await openPlace(only?.includes(EMBEDDED) === true, note);
     for (const line of place.about) note(line);

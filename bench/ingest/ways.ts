@@ -15,7 +15,7 @@ export interface Way {
   run(site: Site, chunks: readonly Made[]): Promise<unknown>;
 }
 
-/** Where the chunks are loaded: the database, its search store, and the tenant. */
+/** The destination of the chunks: the database, its search store, and the tenant. */
 export interface Site {
   readonly db: Connection;
   readonly store: SearchStore;

@@ -22,7 +22,7 @@ export const cases: Readonly<Record<string, Case>> = {
     const maxAgeSeconds = maxAgeMs / 1000;
     const source = createKeySetSource({ url, env: "local", algorithms: ["ES256"], maxAgeSeconds });
     return {
-      // Makes the same calls as a verifier.
+      // The client makes the same calls as a verifier.
       keyOf: async (kid) => source.find(kid, "ES256") ?? source.refresh(kid, "ES256"),
       stop: () => source.stop(),
     };

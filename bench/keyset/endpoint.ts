@@ -10,7 +10,7 @@ export const KID = "published";
 export interface Endpoint extends AsyncDisposable {
   readonly url: string;
   readonly fetches: number;
-  /** Resets the count, and makes the endpoint answer or fail. */
+  /** Resets the count, and makes the endpoint respond or fail. */
   become(state: "up" | "out"): void;
 }
 

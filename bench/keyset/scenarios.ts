@@ -13,7 +13,7 @@ export interface Scenario {
 
 const HOUR_MS = 3_600_000;
 const SHORT_AGE_MS = 1000;
-// Longer than the maximum age, even with its jitter of a tenth.
+// This time exceeds the maximum age, including its jitter of a tenth.
 const PAST_AGE_MS = 1500;
 // The rate limit of jwks-rsa queues concurrent calls for minutes; the scenario stops waiting after this time.
 const PATIENCE_MS = 5000;

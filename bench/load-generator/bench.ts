@@ -9,18 +9,21 @@ import { knownPercentiles, type Percentiles } from "./known-latencies.ts";
 import type { Effort, Reading } from "./reading.ts";
 
 const CLIENTS = 50;
-/** At most this much of the percentiles of the known server may be measured wrong. */
+/** Maximum error of a percentile of the known server, as a share of the percentile. */
 const TOLERANCE = 0.02;
-/** The throughput of svc, relative to autocannon, and absolute if the server allows it. */
+/** The minimum throughput of svc: relative to autocannon, and absolute unless the server is slower. */
 const LEAST_RATIO = 0.8;
 const LEAST_PER_SECOND = 36_000;
-/** Requests per second of the open loop, with which a third of the clients wait for a response. */
+/** Requests per second of the open loop. At this rate a third of the clients wait for a response. */
 const RATE = 500;
 const PERCENTILE_ROUNDS = 3;
 
 type Readings = ReadonlyMap<string, readonly Reading[]>;
 
-/** Measures load generators against a bare server of node:http, and their percentiles against a server with known ones. */
+/**
+ * Measures load generators against a bare server of node:http, and their percentiles against a server with known
+ * percentiles.
+ */
 export const loadGenerator: Bench = {
   async run(options) {
     const names = ["svc", "autocannon", "wrk"];
@@ -124,7 +127,7 @@ async function measurePercentiles(
   return [...runs].flatMap(([name, all]) => percentileVerdicts(name, all, output));
 }
 
-/** What a generator measured, and how long the responses of the server really took. */
+/** The measurements of a generator, and the real durations of the server's responses. */
 interface PercentileRun {
   readonly measured: Reading;
   readonly served: Percentiles;
@@ -136,7 +139,7 @@ function metricOf(percentile: keyof Percentiles): string {
   return percentile.replace("Ms", "_ms");
 }
 
-/** Prints the percentiles of a case; judges them if it is one of svc. */
+/** Prints the percentiles of a case, and compares them with bounds if the case uses svc. */
 function percentileVerdicts(
   name: string,
   runs: readonly PercentileRun[],

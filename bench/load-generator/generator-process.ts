@@ -1,4 +1,4 @@
-// Runs a load generator that is a library of Node.js in a process of its own, and sends what it measured.
+// Runs a load generator that is a library of Node.js in its own process, and sends its measurements.
 import { createRequire } from "node:module";
 import { loadTest } from "@svc/load-test";
 import type { Effort, Reading } from "./reading.ts";

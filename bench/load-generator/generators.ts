@@ -6,12 +6,12 @@ import { readWrk, wrk as wrkOfGateways } from "../gateway-load/wrk.ts";
 import { pin } from "../harness/pin.ts";
 import type { Effort, Reading } from "./reading.ts";
 
-/** A load generator that is ready to run; disposing of it ends its process. */
+/** A load generator that is ready to run. Disposal ends its process. */
 export interface Generator extends AsyncDisposable {
   run(effort: Effort): Promise<Reading>;
 }
 
-/** Starts a library of Node.js in a process of its own, on the first CPU. */
+/** Starts a library of Node.js in its own process, on the first CPU. */
 export async function startLibrary(name: string): Promise<Generator> {
   const child = fork(new URL("./generator-process.ts", import.meta.url), [], {
     execArgv: ["--conditions=@svc/source"],
@@ -42,7 +42,7 @@ async function nextMessage(child: ChildProcess, exited: Promise<unknown>): Promi
 
 export const wrkProgram: Program = wrkOfGateways.program;
 
-/** Returns wrk, which bash runs in order to print its CPU time. */
+/** Returns wrk. bash runs it in order to print its CPU time. */
 export function wrk(file: string): Generator {
   return {
     async run({ url, clients, seconds }) {
@@ -53,7 +53,7 @@ export function wrk(file: string): Generator {
       return { requestsPerSecond, p99Ms, cpuUs: (secondsOfChildren(output) * 1e6) / Number(requests) };
     },
     async [Symbol.asyncDispose]() {
-      // Each run has ended its process.
+      // Each run ends its own process, so there is nothing to dispose of.
     },
   };
 }

@@ -1,6 +1,7 @@
-// A server whose latencies are known to a tenth of a millisecond. Timers of Node.js are ten times less precise, so it checks
-// in every turn of the event loop which response is due. Other work on the machine delays it nevertheless, so it also records
-// how long its responses really took: GET /percentiles returns these, and begins a new list. It ends with the process that started it.
+// A server whose latencies are known to a tenth of a millisecond. Timers of Node.js are ten times less precise, so it
+// checks in every turn of the event loop which response is due. Other work on the machine still delays responses, so the
+// server also records their real durations: GET /percentiles returns these, and begins a new list. It ends with the process
+// that started it.
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { latencyOf, type Percentiles } from "./known-latencies.ts";

@@ -1,4 +1,4 @@
-/** What a load generator measured in one run. */
+/** The measurements of a load generator in one run. */
 export interface Reading {
   readonly requestsPerSecond: number;
   /** CPU time of the generator's process for one request, in microseconds. */
@@ -9,7 +9,7 @@ export interface Reading {
   readonly p99Ms?: number | undefined;
 }
 
-/** How a load generator runs. */
+/** The settings of a run. */
 export interface Effort {
   readonly url: string;
   readonly clients: number;

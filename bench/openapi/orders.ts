@@ -39,7 +39,7 @@ const text =
     value.length <= most &&
     (pattern === undefined || pattern.test(value));
 
-/** The same checks by hand, as an application without a schema has them. */
+/** The same checks in handwritten code, as in an application without a schema. */
 const CHECKS: Readonly<Record<string, Check>> = {
   id: text(1, 64),
   customer: text(1, 200),

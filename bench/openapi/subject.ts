@@ -23,7 +23,10 @@ const BODIES = 64;
 const IN_FLIGHT = 16;
 const PATH = "/orders";
 
-/** Serves orders with Express 5. The bodies are parsed from JSON, but not read from a stream, which is the same for all. */
+/**
+ * Serves orders with Express 5. It parses the bodies from JSON, but does not read them from a stream, which costs the same
+ * in every case.
+ */
 export function start(text: string): Promise<Subject> {
   const { by, isRefused } = JSON.parse(text) as OrderSetting;
   const bodies = Array.from({ length: BODIES }, (_, index) =>
@@ -36,7 +39,7 @@ export function start(text: string): Promise<Subject> {
     req.body = JSON.parse(bodies[next++ % BODIES] ?? "");
     res.once("finish", () => {
       lastStatus = res.statusCode;
-      // The harness accepts no other status. The answer was sent.
+      // The response was sent. Replace its status, because the harness accepts only 200.
       res.statusCode = 200;
     });
     proceed();
@@ -45,7 +48,7 @@ export function start(text: string): Promise<Subject> {
   app.use(problemHandler() as never);
   const injector = createInjector(createServer(app));
   const headers = { Host: "localhost", "Content-Type": "application/json", Accept: "application/json" };
-  // A length makes the validators look at the body.
+  // The validators read the body only if the request has a length.
   const all = { ...headers, "Content-Length": String(Buffer.byteLength(bodies[0] ?? "")) };
   const requests = [requestBytes("POST", PATH, all)];
   return Promise.resolve({

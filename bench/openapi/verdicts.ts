@@ -2,13 +2,13 @@ import { summarise } from "../harness/figures.ts";
 import type { Measured } from "../harness/rounds.ts";
 import { judged, type Verdict } from "../harness/verdicts.ts";
 
-/** The most that a validation may add to the checks by hand, as a share of bare Express. */
+/** Maximum cost that a validation may add to handwritten checks, as a share of the cost of bare Express. */
 const MOST_ADDED = 0.25;
 const MOST_OF_PEER = 0.5;
-/** The most that a refused body may cost, relative to an accepted one. */
+/** Maximum cost of a refused body, relative to an accepted body. */
 const MOST_REFUSED = 1.5;
 
-/** Judges the cases that were measured. */
+/** Returns the verdicts of the cases that were measured. */
 export function openapiVerdicts(costs: Measured): readonly Verdict[] {
   const of = (name: string): number => summarise(costs.get(name) ?? []).median;
   const has = (...names: readonly string[]): boolean => names.every((name) => costs.has(name));

@@ -1,7 +1,7 @@
 import type { Result } from "./rows.ts";
 import { type Figure, type Verdict, verdictOf } from "./verdicts.ts";
 
-/** The job table of the other checkout, and the same one in a second process as the control. */
+/** The job table of the other checkout, and a second process of it as the control. */
 export const base = { name: "base", again: "base-again" } as const;
 
 // The minimum ratio of jobs per second, and the maximum ratio of latencies, to the other checkout.

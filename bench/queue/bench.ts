@@ -136,7 +136,7 @@ async function warmUp(members: readonly Member[], share: number): Promise<void> 
   }
 }
 
-// The rows that are also measured for the control. These few show how much two processes of the same case differ.
+// The rows that the control runs too. These few rows show how much two processes of the same case differ.
 const CONTROLLED: ReadonlySet<string> = new Set([
   "drain/noop/c10/default",
   "drain/noop/c50/fastest",

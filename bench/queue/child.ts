@@ -228,7 +228,7 @@ async function latency(queue: Contestant, mode: Mode, jobs: number): Promise<Rep
   await Promise.all(numbers(connections).map((n) => queue.enqueueOne(n)));
   await awake.promise;
   for (let n = -UNCOUNTED; n < jobs; n++) {
-    // A random pause, so that no queue's polling interval matches it.
+    // Pause for a random time, so that no queue's polling interval matches it.
     await delay(15 + 15 * Math.random());
     const started = new Promise<void>((resolve) => (begun = resolve));
     const at = performance.now();

@@ -22,7 +22,7 @@ export interface Contestant {
   live(): Promise<boolean>;
   /** Whether the queue sends single jobs on one connection. */
   readonly isSingle?: boolean;
-  /** Removes finished jobs from the queue's tables, as after a vacuum. */
+  /** Removes the rows of finished jobs from the queue's tables, as a vacuum does. */
   clean(): Promise<void>;
   /** Updates the planner's statistics of the queue's tables. */
   analyze(): Promise<void>;

@@ -5,12 +5,12 @@ import type { BenchOptions } from "../harness/bench.ts";
 import { summarise } from "../harness/figures.ts";
 import type { Effort, Result } from "./rows.ts";
 
-/** The maximum number of transactions per job, by row. The number in a row's name is that of the idle workers. */
+/** The maximum number of transactions per job, by row. The number in a row's name is the number of idle workers. */
 export const herdLimits = { "herd/40": 6 } as const;
 export type HerdMetric = keyof typeof herdLimits;
 
 const JOBS = 300;
-/** The number of jobs that run before the count starts, until the behavior of the workers is stable. */
+/** The number of jobs that run before the count starts. After them, the behavior of the workers is stable. */
 const SETTLING = 60;
 
 /**

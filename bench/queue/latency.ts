@@ -9,7 +9,7 @@ import { type Effort, latencyBounds, type Result } from "./rows.ts";
 // round is discarded.
 const LATENCIES = 30;
 const SLICES = 5;
-/** For each requested round: how many counted rounds are enough, and how many rounds are tried at most. */
+/** For each requested round: the number of valid rounds that suffices, and the maximum number of rounds. */
 const ENOUGH = 2;
 const MOST = 4;
 const PAUSE_MS = 10_000;
@@ -17,16 +17,15 @@ const PAUSE_MS = 10_000;
 interface Try {
   readonly member: Member;
   readonly mode: Mode;
-  /** The latencies of each round that counts. */
+  /** The latencies of each valid round. */
   readonly rounds: (readonly number[])[];
   /** The latencies of all rounds. */
   readonly all: (readonly number[])[];
 }
 
 /**
- * Measures latencies; a result is the median of the rounds. graphile-worker runs in both modes, and its better mode
- * counts. A round counts only if the machine was undisturbed, judged by the commits without a queue; other rounds are
- * repeated.
+ * Measures latencies; a result is the median of the rounds. graphile-worker runs in both modes, and its better mode counts.
+ * A round counts only if the commits without a queue show that the machine was undisturbed; other rounds are repeated.
  */
 export async function measureLatency(
   members: readonly Member[],
@@ -41,7 +40,7 @@ export async function measureLatency(
   );
   const floor = tries.findIndex(({ member }) => member.name === "commit");
   const counted = (): number => tries[floor]?.rounds.length ?? 0;
-  // A quick run has too few commits to judge its rounds.
+  // A quick run has too few commits to check its rounds.
   const [enough, most] = quick ? [rounds, rounds] : [rounds * ENOUGH, rounds * MOST];
   let tried = 0;
   let counts = true;

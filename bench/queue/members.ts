@@ -18,7 +18,7 @@ export interface Members extends AsyncDisposable {
 
 const ANSWER_WITHIN_MS = 120_000;
 const childFile = new URL("./child.ts", import.meta.url);
-// As in the other benches: the young generation has the same size in all processes.
+// As in the other benches, all processes use the same size of the young generation.
 const nodeFlags = ["--conditions=@svc/source", "--min-semi-space-size=16", "--max-semi-space-size=16"];
 
 /** The arguments of one process: queue name, database URL, and child module if it comes from another checkout. */

@@ -7,14 +7,14 @@ export interface Row {
   readonly unit: "per_s" | "ms";
   /** The number of rounds, as a factor of the requested number. */
   readonly rounds: number;
-  /** Returns the task of a queue; undefined if the queue skips this round. */
+  /** Returns the task of a queue, or undefined if the queue skips this round. */
   order(name: string, round: number, share: number): Task | undefined;
   readonly bound?: Bound | undefined;
 }
 
 /** The required ratio of `svc` to the better one of the other queues. */
 export interface Bound {
-  /** `least` for jobs per second, `most` for milliseconds. */
+  /** `least` is a minimum, for jobs per second; `most` is a maximum, for milliseconds. */
   readonly kind: "least" | "most";
   readonly factor: number;
   /** A missed goal is reported but does not fail the run. */
@@ -47,7 +47,7 @@ export interface Result {
 
 export const concurrencies = [1, 10, 50] as const;
 export const peers = ["graphile-worker", "pg-boss"] as const;
-/** pg-boss with several workers that share the batch; runs only in the mode `fastest`. */
+/** pg-boss with several workers that share the batch. It runs only in the mode `fastest`. */
 export const spreadBoss = "pg-boss-4x125";
 
 // Numbers of jobs that take about half a second: `MOST` at the speed of `svc`, `PEERS_DEFAULT` at that of
@@ -60,7 +60,7 @@ function drainSize(name: string, handler: HandlerName, concurrency: 1 | 10 | 50,
   if (name === "pg-boss" && mode === "default") return 2 * concurrency;
   const most = name === "graphile-worker" && mode === "default" ? PEERS_DEFAULT : MOST[mode];
   const waitMs = handlers[handler];
-  // As many jobs as fit into 0.6 s if only the handlers took time.
+  // Run as many jobs as would fit into 0.6 s if only the handlers took time.
   const possible = waitMs === 0 ? Infinity : Math.round((600 / (waitMs + 0.2)) * concurrency);
   return Math.min(most[concurrency], possible);
 }
@@ -69,7 +69,7 @@ function drainRow(handler: HandlerName, concurrency: 1 | 10 | 50, mode: Mode): R
   return {
     metric: `drain/${handler}/c${concurrency}/${mode}`,
     unit: "per_s",
-    // More rounds for rows with bounds: their rounds are short.
+    // Rows with bounds have short rounds, so run more rounds.
     rounds: handler === "noop" ? (mode === "fastest" ? 2 : 1) : 0.6,
     order(name, round, share) {
       if (name === spreadBoss && mode === "default") return undefined;

@@ -40,7 +40,7 @@ function parentOf(pid: string): number | undefined {
   }
 }
 
-/** @throws Error when the file does not exist any more */
+/** @throws Error when the file no longer exists */
 function cpuNs(pid: number): number {
   return Number(readFileSync(`/proc/${pid}/schedstat`, "latin1").split(" ")[0]);
 }

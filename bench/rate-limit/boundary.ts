@@ -6,13 +6,16 @@ import { injectorOf } from "./subject.ts";
 export const LIMIT = 100;
 const WINDOW_SECONDS = 3;
 const EDGE_MS = 100;
-/** Requests in each of the two edges. */
+/** The number of requests at each of the two edges. */
 const CALLS = 100;
 
-/** How many of 200 requests at the boundary of a window a limit of 100 admits, and how many a bucket may admit. */
+/**
+ * The number of requests that a limit of 100 admits from 200 requests at the boundary of a window, and the number that a
+ * bucket may admit.
+ */
 export interface Crossing {
   readonly admitted: number;
-  /** The limit, and what a bucket gains from the first request to the last one. */
+  /** The limit plus the tokens that a bucket gains from the first request to the last one. */
   readonly most: number;
 }
 

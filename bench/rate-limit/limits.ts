@@ -31,12 +31,15 @@ export interface LimitSetting {
   readonly windowSeconds: number;
 }
 
-/** Returns whether a case counts in Redis. */
+/** Returns whether a case stores its counts in Redis. */
 export function usesRedis(by: string): boolean {
   return by.endsWith("redis") || by === "svc-cache";
 }
 
-/** Returns the limit of a case, which sends `RateLimit-Limit`, `-Remaining` and `-Reset`; undefined for none. */
+/**
+ * Returns the limit of a case, which sends `RateLimit-Limit`, `-Remaining` and `-Reset`; undefined for the case without a
+ * limit.
+ */
 export async function limitBy(setting: LimitSetting): Promise<RequestHandler | undefined> {
   const { by, redis, limit, windowSeconds } = setting;
   const numbers = { limit, windowSeconds, service: `${redis.keyPrefix}${by}`, commandTimeoutMs: 10_000 };

@@ -2,7 +2,7 @@
 import { rateLimit } from "@svc/rate-limit";
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-/** What the process prints, as JSON: the growth in MB after 250,000, 500,000, 750,000 and 1,000,000 addresses. */
+/** The JSON output of the process: the growth in MB after 250,000, 500,000, 750,000 and 1,000,000 addresses. */
 export type Growth = readonly number[];
 
 const ADDRESSES = 1_000_000;

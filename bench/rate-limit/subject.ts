@@ -7,10 +7,10 @@ import type { Subject } from "../harness/subject.ts";
 import { addRoute, item, openTraffic, urlOf } from "../http/route.ts";
 import { limitBy, type LimitSetting } from "./limits.ts";
 
-/** How many requests wait for a response at a time. */
+/** The number of concurrent requests. */
 const IN_FLIGHT = 16;
 
-/** Starts an application of Express 5 with the limit of a case. */
+/** Starts an Express 5 application with the limit of a case. */
 export async function injectorOf(setting: LimitSetting): Promise<Injector> {
   const app = express();
   const limit = await limitBy(setting);
@@ -35,7 +35,8 @@ export async function start(text: string): Promise<Subject> {
         expectEqual("the limit", headers["ratelimit-limit"], String(setting.limit));
       }
       if (setting.by === "none") return expectEqual("the remaining requests", remaining[1], undefined);
-      // A bucket of a billion tokens is full again before the next request; a window counts on.
+      // A bucket of a billion tokens is full again before the next request, so both values may be equal. A window keeps
+      // counting.
       const [first, second] = remaining.map(Number);
       expectEqual(
         "whether requests are counted",

@@ -5,10 +5,10 @@ import type { Crossing } from "./boundary.ts";
 import type { Growth } from "./memory-process.ts";
 
 const MEMORY_BOUND_MB = 100;
-/** How much the memory may still grow after the first quarter of the addresses. */
+/** Maximum growth of the memory after the first quarter of the addresses. */
 const FLAT_MB = 5;
 
-/** Judges the costs of the cases that were measured. */
+/** Returns the verdicts on the costs of the measured cases. */
 export function costVerdicts(costs: Measured): readonly Verdict[] {
   const of = (name: string): number => summarise(costs.get(name) ?? []).median;
   const [own, peer] = [of("svc-memory") - of("none"), of("express-rate-limit") - of("none")];
@@ -30,7 +30,7 @@ export function costVerdicts(costs: Measured): readonly Verdict[] {
   return all.filter((_, index) => isMeasured[index]);
 }
 
-/** Judges how many requests our limits admit at the boundary of a window. */
+/** Returns the verdicts on the requests that our limits admit at the boundary of a window. */
 export function boundaryVerdicts(crossings: ReadonlyMap<string, Crossing>): readonly Verdict[] {
   return [...crossings]
     .filter(([name]) => name.startsWith("svc-"))
@@ -39,7 +39,7 @@ export function boundaryVerdicts(crossings: ReadonlyMap<string, Crossing>): read
     );
 }
 
-/** Judges the memory that a million addresses need. */
+/** Returns the verdicts on the memory for a million addresses. */
 export function memoryVerdicts(growth: Growth): readonly Verdict[] {
   const most = Math.max(...growth);
   const [first = Number.NaN] = growth;

@@ -17,7 +17,7 @@ const settings = {
   max_wal_size: "4GB",
   work_mem: "64MB",
   maintenance_work_mem: "256MB",
-  // For a disk whose random reads are as fast as its sequential ones.
+  // Cost of a random read on a disk that reads randomly as fast as sequentially.
   random_page_cost: "1.1",
   // Autovacuum would run during some measurements and not during others.
   autovacuum: "off",
@@ -32,8 +32,8 @@ const FLAT = 1.5;
 const CONTROL: readonly [low: number, high: number] = [0.85, 1.18];
 
 /**
- * Measures a panel of six totals, computed from the expenses and from their monthly totals; the same through a service; and the
- * refresh of a bucket.
+ * Measures a panel of six totals, computed from the expenses and from their monthly totals, the same panel through a
+ * service, and the refresh of a bucket.
  */
 export const rollups: Bench = {
   async run(options) {
@@ -57,7 +57,7 @@ export const rollups: Bench = {
       );
       const verdicts: Verdict[] = [];
       if (only?.includes("panel") ?? true) verdicts.push(...(await runPanel(on, ledger, options)));
-      // Before the refreshes, which leave dead rows.
+      // Run this before the refreshes, which leave dead rows.
       if (only?.includes("plugin") ?? true)
         verdicts.push(...(await runPlugin(server.url, on, ledger, options)));
       if (only?.includes("refresh") ?? true)

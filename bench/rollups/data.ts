@@ -1,12 +1,12 @@
 import { defineRollup, type Rollup } from "@svc/rollups";
 import type { Pool } from "pg";
 
-/** The zone of all months here. Its clocks have not changed since 2022. */
+/** The time zone of all months here. Its clocks have not changed since 2022. */
 export const ZONE = "America/Mexico_City";
 /** Twelve whole months up to the current one, as local dates. */
 export const YEAR = { from: "2025-10-01", to: "2026-09-30" } as const;
 export const BIG = "big";
-/** One of the smaller tenants, which all have the same number of rows. */
+/** One of the smaller tenants, each of which has the same number of rows. */
 export const TYPICAL = "t0007";
 export const CATEGORIES = 12;
 
@@ -45,7 +45,7 @@ export interface Crowd {
   readonly rowsEach: number;
 }
 
-/** Creates the expenses of these tenants and of the big tenant, and their totals. */
+/** Creates the expenses of these tenants and of the big tenant, and computes their totals. */
 export async function fillLedger(pool: Pool, table: string, crowd: Crowd, bigRows: number): Promise<Ledger> {
   const rollup = rollupOf(table);
   await pool.query(`create table ${table} (${SOURCE_COLUMNS})`);
@@ -56,8 +56,8 @@ export async function fillLedger(pool: Pool, table: string, crowd: Crowd, bigRow
 }
 
 /**
- * Adds expenses and recomputes all totals. The contents of a row follow from its number, so every run creates the same
- * rows. They are in the order of time with all tenants mixed, as an application would have written them.
+ * Adds expenses and recomputes all totals. The contents of a row depend only on its number, so every run creates the same
+ * rows. The rows are in time order with all tenants mixed, as an application would have written them.
  */
 export async function addCrowd(
   pool: Pool,

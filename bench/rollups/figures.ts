@@ -1,6 +1,6 @@
 import { judged, unbounded, type Verdict } from "../harness/verdicts.ts";
 
-/** The median of some times, and their 95th percentile. */
+/** The median and the 95th percentile of a list of times. */
 export interface Quantiles {
   readonly p50: number;
   readonly p95: number;

@@ -10,7 +10,7 @@ export interface PanelCost {
   readonly way: Way;
   /** Whether the planner may read a whole table instead of a range of an index. */
   readonly anyPlan: boolean;
-  /** Whether it is so slow that it runs only once in a round. */
+  /** Whether it is so slow that it runs only once per round. */
   readonly isSlow: boolean;
   readonly times: number[];
 }
@@ -22,9 +22,9 @@ const WAYS: Readonly<Record<string, WayOfPanel>> = {
   rolled: { way: rolledSix, reads: "totals" },
   "one/live": { way: liveOne, reads: "expenses" },
   "one/rolled": { way: rolledOne, reads: "totals" },
-  // Left to choose, the planner reads the whole table for a tenant that owns most of its rows.
+  // The planner may read the whole table for a tenant that owns most of its rows.
   "live-any-plan": { way: liveSix, reads: "expenses", anyPlan: true },
-  // Repeats `rolled`; the difference shows the noise of the machine.
+  // This case repeats `rolled`; the difference shows the noise of the machine.
   control: { way: rolledSix, reads: "totals" },
 };
 

@@ -2,7 +2,7 @@ import type { RollupQuery, Total } from "@svc/rollups";
 import type { Queryable } from "@svc/sql";
 import { type Ledger, ZONE } from "./data.ts";
 
-/** Six totals of a tenant. Money is text with two decimals, counts are text. */
+/** Six totals of a tenant. Money is a string with two decimals; counts are strings. */
 export interface Panel {
   readonly monthByCategory: readonly string[];
   readonly lastTwelveMonths: readonly string[];
@@ -72,7 +72,7 @@ export const liveSix: Way = async (on, { table }, tenant) => {
   };
 };
 
-/** Runs one statement over the expenses, and adds up the six totals from it. */
+/** Runs one statement over the expenses, and adds up the six totals from its rows. */
 export const liveOne: Way = async (on, { table }, tenant) => {
   const { rows } = await on.query(
     `select ${LOCAL_MONTH} as month, category, sum(amount)::text as total, count(*)::text as n
@@ -104,7 +104,7 @@ export async function sixTotals(run: (query: RollupQuery) => Promise<readonly To
   };
 }
 
-/** Runs one query over the totals, and adds up the six totals from it. */
+/** Runs one query over the totals, and adds up the six totals from its rows. */
 export const rolledOne: Way = async (on, { rollup }, tenant) => {
   const rows = await rollup.query(on, tenant, {
     from: RANGES.twelve,
@@ -114,12 +114,12 @@ export const rolledOne: Way = async (on, { rollup }, tenant) => {
   return addUp(rows.map(cellOf));
 };
 
-/** The totals of one month, of one category, of both, or of everything. */
+/** The totals of one month, of one category, of one category in one month, or of all expenses. */
 interface Cell {
   /** For example `2026-09`. */
   readonly month: string;
   readonly category: string;
-  /** In cents. */
+  /** Money in cents. */
   readonly total: bigint;
   readonly n: bigint;
 }
@@ -175,7 +175,7 @@ function byMonth(cells: readonly Cell[]): string[] {
 
 function average(cells: readonly Cell[]): string {
   const n = sum(cells, "n");
-  // Half a cent is rounded up, as `round()` does in PostgreSQL.
+  // Round half a cent up, as `round()` does in PostgreSQL.
   return money((2n * sum(cells, "total") + n) / (2n * n));
 }
 

@@ -11,7 +11,7 @@ interface Plan {
 
 type Explained = Record<"QUERY PLAN", readonly { readonly Plan: Plan }[]>;
 
-/** How a statement reads a table. */
+/** One access of a statement to a table. */
 export interface Reading {
   readonly table: string;
   readonly how: string;
@@ -41,7 +41,7 @@ export function record(on: Queryable): Recording {
   };
 }
 
-/** Returns how the statements read these tables. */
+/** Returns the accesses of the statements to these tables. */
 export async function readingsOf(
   on: Queryable,
   statements: readonly Statement[],

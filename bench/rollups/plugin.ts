@@ -19,7 +19,7 @@ const CONNECTIONS = 10;
 /** Queries the totals of a tenant. */
 type Query = (tenant: string, query: RollupQuery) => Promise<readonly Total[]>;
 
-/** Measures the panel through the plugin `rollups` of a service, beside the same calls with the database as an argument. */
+/** Measures the panel through the plugin `rollups` of a service, and the same calls with the database as an argument. */
 export async function runPlugin(
   url: string,
   on: Queryable,

@@ -7,7 +7,7 @@ export interface RefreshCost {
   readonly metric: string;
   readonly ledger: Ledger;
   readonly tenant: string;
-  /** Refreshes in a round. */
+  /** The number of refreshes in a round. */
   readonly calls: number;
   readonly times: number[];
   /** The times of refreshes that write no total, because the bucket has not changed. */

@@ -13,8 +13,8 @@ const EMBEDDED = "embedded";
 const PLUGIN = "plugin";
 
 /**
- * Compares time and recall of a shared approximate index, of indexes and partitions by tenant, and of `svc`; and a search
- * through a service with one by hand.
+ * Compares time and recall of a shared approximate index, of indexes and partitions by tenant, and of `svc`. Also compares
+ * a search through a service with a handwritten search.
  */
 export const search: Bench = {
   async run(options) {
@@ -36,7 +36,7 @@ export const search: Bench = {
       });
       if (onServer) return conclude(verdicts, options);
       if (isPlugin) verdicts.push(...withoutServer(options));
-      // The embedded server replaces a real one for the scenarios only.
+      // The embedded server replaces a real server only for the scenarios.
       if (options.only !== undefined && chosen.length === 0 && !options.only.includes(EMBEDDED))
         return conclude(verdicts, options);
     }
@@ -71,7 +71,7 @@ async function overServer({ note }: BenchOptions, work: (place: Place) => Promis
   }
 }
 
-/** Notes that the plugin is not measured; returns a void verdict if it was asked for by name. */
+/** Prints a note that the plugin is not measured, and returns a void verdict if `--only` names it. */
 function withoutServer({ only, note }: BenchOptions): readonly Verdict[] {
   const text = `${PLUGIN}: needs a server with pgvector`;
   if (only !== undefined) return [{ mark: "VOID", text }];

@@ -21,7 +21,7 @@ export function createByHand(db: Connection, layout: Layout): Side {
     async widen(efSearch) {
       if (efSearch === width) return;
       width = efSearch;
-      // Set once for the session, so that searches need no further round trip.
+      // Set these values once for the session, so that searches need no further round trip.
       await db.query(`set hnsw.ef_search = ${efSearch}`);
       await db.query("set hnsw.iterative_scan = relaxed_order");
     },

@@ -10,7 +10,7 @@ export interface Made {
 /** The values that searches filter by: one chunk in five has a given kind, one in fifty a given batch. */
 export type Meta = Readonly<Record<"kind" | "batch", string>>;
 
-/** A search in one tenant. */
+/** A search by one tenant. */
 export interface Query {
   readonly tenant: string;
   readonly vector: Float32Array;
@@ -26,7 +26,7 @@ export interface Size {
   readonly perTenant: number;
 }
 
-/** A corpus that is the same on every machine. It is generated on demand and not stored. */
+/** A corpus that is the same on every machine. It is generated on demand. */
 export interface Corpus {
   readonly size: Size;
   readonly tenants: readonly string[];

@@ -8,15 +8,16 @@ export interface Contest {
   readonly efSearch: number;
 }
 
-/** The measurement of such a search: its times in milliseconds, and the hits of the first pass. */
+/** The measurements of such a search: its times in milliseconds, and the hits of the first pass. */
 export interface Timed extends Contest {
   readonly times: readonly number[];
   readonly found: readonly (readonly Found[])[];
 }
 
 /**
- * Sends the same queries to all sides, one search at a time: once untimed for the warm-up, then in rounds. Each query goes to all
- * sides before the next one, in reverse order in every second round, so that a disturbance of the machine affects all of them.
+ * Sends the same queries to all sides, one search at a time: first without timing, as the warm-up, then in rounds. Each
+ * query goes to all sides before the next one, in reverse order in every second round, so that a disturbance of the machine
+ * affects all of them.
  */
 export async function measure(
   contests: readonly Contest[],
@@ -42,7 +43,7 @@ export async function measure(
   return all;
 }
 
-/** Returns the time in which the given share of all searches was answered. */
+/** Returns the time within which the given share of all searches ended. */
 export function percentile(times: readonly number[], share: number): number {
   const sorted = times.toSorted((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN;

@@ -20,19 +20,19 @@ import { percentile } from "./measure.ts";
 import { CONNECTIONS, FILTER_KEYS, type SearchService, startSearchService, TABLE } from "./search-service.ts";
 import { LIMIT } from "./side.ts";
 
-/** Maximum ratios to a search by hand. */
+/** Maximum ratios of a search through a service to a handwritten search. */
 const BOUNDS = { service: 1.05, traced: 1.1 };
 
 /** One way to search in the tenant of the current context. */
 interface Searcher {
   readonly search: (query: Query) => Promise<readonly Hit[]>;
-  /** Surrounds a search, outside its time. */
+  /** Wraps a search, outside its measured time. */
   readonly around?: SearchService["around"];
 }
 
 type Searchers = Readonly<Record<string, Searcher>>;
 
-/** Measures a search through the plugin `rag` of a service, with and without tracing, beside the same search by a store. */
+/** Measures a search through the plugin `rag` of a service, with and without tracing, and the same search with a store. */
 export async function runPlugin(url: string, options: BenchOptions): Promise<readonly Verdict[]> {
   const { quick, rounds = quick ? 1 : 12, note } = options;
   const corpus = createCorpus(quick ? { tenants: 4, perTenant: 100 } : { tenants: 20, perTenant: 300 });
@@ -54,7 +54,7 @@ async function openSides(url: string, queries: readonly Query[]): Promise<Sides<
   await proveHits(searchers, queries);
   for (const query of queries.slice(0, 1)) {
     await proveSpans("service", service, query, 0);
-    // Those of the request, of the search and of its statement.
+    // Expect three spans: of the request, of the search and of its statement.
     await proveSpans("traced", traced, query, 3);
   }
   const all = Object.entries(searchers).map(([name, searcher]) => sideOf(name, searcher));

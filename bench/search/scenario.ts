@@ -18,7 +18,7 @@ export interface Scenario {
   readonly efConstruction: number;
   /** The number of chunks from which a tenant gets its own index. */
   readonly indexAbove: number;
-  /** Whether the planner is kept from exact plans on all sides. */
+  /** Whether the planner must not use exact plans on any side. */
   readonly force?: boolean | undefined;
 }
 
@@ -93,7 +93,7 @@ export async function runScenario(
   return rows;
 }
 
-/** Returns which hits are expected: for a hybrid search all nearest candidates, although the search returns fewer hits. */
+/** Returns the expected hits: for a hybrid search all nearest candidates, although the search returns fewer hits. */
 function wantedOf(ask: Ask): Wanted {
   if (ask === "hybrid") return { limit: CANDIDATES };
   return {

@@ -46,7 +46,7 @@ export function serverScenarios(quick: boolean, rounds = quick ? 2 : 3): readonl
 }
 
 /**
- * Returns the scenario for PostgreSQL in this process. At this size exact plans are faster, so the planner is kept from
+ * Returns the scenario for PostgreSQL in this process. At this size exact plans are faster, so the planner must not use
  * them.
  */
 export function embeddedScenario(quick: boolean, rounds = quick ? 2 : 3): Scenario {

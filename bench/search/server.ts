@@ -19,7 +19,7 @@ const settings = {
 };
 const shown = [...Object.keys(settings), "work_mem", "random_page_cost", "jit"];
 
-/** Thrown when there is no server with pgvector; the message says why. */
+/** Thrown when there is no server with pgvector. The message states why. */
 export class NoVectorServerError extends Error {}
 
 /**

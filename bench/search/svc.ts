@@ -68,7 +68,7 @@ interface Sent {
 type Db = SearchStoreOptions["db"];
 type Queryable = Extract<Db, { readonly query: unknown }>;
 
-/** Returns the database, with its statements recorded in `sent`. */
+/** Returns the database. It records its statements in `sent`. */
 function listen({ database, pool }: Connection, sent: Sent[]): Db {
   const heard = (connection: Queryable): Queryable => ({
     query<R extends Record<string, unknown>>(text: string, values?: unknown[]) {

@@ -1,6 +1,6 @@
 import { type Corpus, DIMENSIONS, keyOf, type Meta, type Query } from "./generator.ts";
 
-/** The expected hits: the number, and which chunks may be hits. */
+/** The number of expected hits, and the chunks that may be hits. */
 export interface Wanted {
   readonly limit: number;
   /** Default: all chunks pass. */
@@ -33,7 +33,7 @@ export function exactAnswers(
   return answers;
 }
 
-/** Returns the share of an exact search's hits that was found, over all queries. */
+/** Returns the share of an exact search's hits that a search found, over all queries. */
 export function recallOf(
   found: readonly (readonly string[])[],
   exact: readonly (readonly string[])[],

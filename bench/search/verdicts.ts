@@ -7,7 +7,9 @@ const FAIR = 0.95;
 /** The difference in recall that half precision may cause. */
 const ROUNDING = 0.002;
 
-/** Judges `svc`: it must reach the recall `GOOD` in less time than the shared index needs to reach `FAIR`. */
+/**
+ * Returns the verdicts of `svc`: it must reach the recall `GOOD` in less time than the shared index needs to reach `FAIR`.
+ */
 export function recallVerdict(rows: readonly Row[]): Verdict {
   const of = (side: Row["side"], least: number): Row | undefined =>
     rows.find((row) => row.side === side && /^ef\d+$/.test(row.metric) && row.recall >= least);
@@ -19,7 +21,9 @@ export function recallVerdict(rows: readonly Row[]): Verdict {
   return judged(ours.p50 < shared.p50, line);
 }
 
-/** Judges searches among few rows: a search with a filter must not take longer than one without. */
+/**
+ * Returns the verdicts of searches among few rows: a search with a filter must not take longer than a search without one.
+ */
 export function filterVerdicts(rows: readonly Row[]): readonly Verdict[] {
   const base = rowOf(rows, "svc", "vector");
   return ["filtered", "filtered-rare"].flatMap((metric) => {
@@ -48,7 +52,9 @@ function rowOf(rows: readonly Row[], side: Row["side"], metric: string): Row | u
   return rows.find((row) => row.side === side && row.metric === metric);
 }
 
-/** Judges the plans: `svc` and `shared` must use their approximate indexes, the others may use exact plans. */
+/**
+ * Returns the verdicts of the plans: `svc` and `shared` must use their approximate indexes, the others may use exact plans.
+ */
 export function planVerdicts(rows: readonly Row[]): readonly Verdict[] {
   return rows
     .filter(({ metric }) => /^ef\d+$/.test(metric))

@@ -59,7 +59,7 @@ async function runGroup(group: Group, options: BenchOptions, effort: Effort): Pr
   return measured.fault === undefined ? verdictsOf(measured.costs) : [measured.fault];
 }
 
-/** Measures a group; its results are printed even when its control is out of range. */
+/** Measures a group. Prints its results even if its control is out of range. */
 async function measureGroup(
   { cases, controls }: Group,
   { rounds, note }: BenchOptions,

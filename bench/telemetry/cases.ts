@@ -4,10 +4,10 @@ import type { Traced } from "./subjects/statements.ts";
 
 /** Cases that are measured side by side. */
 export interface Group {
-  /** What a case does repeatedly. */
+  /** The work that a case repeats. */
   readonly unit: "request" | "query";
   readonly cases: readonly Case[];
-  /** The base, and the case that repeats it. */
+  /** The base, and the case that repeats its measurement. */
   readonly controls: Controls;
 }
 
@@ -31,9 +31,9 @@ export function checkNames(only: readonly string[] | undefined): void {
 }
 
 /**
- * Returns the chosen cases that send requests, with base and control; undefined if none is chosen.
+ * Returns the chosen cases that send requests, with base and control; undefined if there are none.
  *
- * @param autoFolder the folder with the instrumentations of `auto`; without it this case is left out
+ * @param autoFolder the folder with the instrumentations of `auto`; without it this case is omitted
  */
 export function requestCases(
   only: readonly string[] | undefined,
@@ -51,7 +51,7 @@ export function requestCases(
   });
 }
 
-/** Returns the chosen cases that send statements, with base and control; undefined if none is chosen. */
+/** Returns the chosen cases that send statements, with base and control; undefined if there are none. */
 export function statementCases(only: readonly string[] | undefined, databaseUrl: string): Group | undefined {
   const at = (by: Traced["by"], name: string = nameOf(by)): Case => ({
     name,

@@ -1,13 +1,13 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { TelemetryMiddleware } from "@svc/telemetry";
 
-// The size of the batches of @svc/telemetry.
+// The batch size of @svc/telemetry.
 const BATCH = 512;
 const POLL_MS = 3;
 
 /**
- * Returns a function that does work for requests, and waits after each batch of them until its spans are exported. A
- * process that never waits would drop spans, and would not pay for their export.
+ * Returns a function that does work for requests, and waits after each batch until its spans are exported. A process that
+ * never waits would drop spans, and would not pay for their export.
  *
  * @param work does the work of this number of requests with one span each
  */

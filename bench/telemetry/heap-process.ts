@@ -1,4 +1,5 @@
-// Sends requests whose spans go to a collector that behaves as the first argument says, and prints the heap.
+// Sends requests whose spans go to a collector that behaves as the first argument specifies, and prints the size of the
+// heap.
 import { createServer } from "node:http";
 import express from "express";
 import { createInjector } from "../harness/injector.ts";
@@ -7,9 +8,9 @@ import { exportingAll } from "./export-all.ts";
 import { ours } from "./ours.ts";
 import { startReceiver } from "./receiver.ts";
 
-/** What the process prints, as JSON. */
+/** The JSON output of the process. */
 export interface HeapReport {
-  /** The size of the heap after the last request, when its garbage is collected. */
+  /** The size of the heap after the last request and a garbage collection. */
   readonly heapMb: number;
   readonly exported: number;
   readonly dropped: number;

@@ -1,7 +1,7 @@
 // A collector in its own process, so that its CPU time does not count. It ends with the process that started it.
 import { type Behaviour, openOtlpReceiver } from "@svc/test-support/otlp";
 
-/** What the process reports when it has started, and for every message. */
+/** The message that the process sends after its start, and for every message that it receives. */
 export interface ReceiverReport {
   readonly url: string;
   /** The number of all valid spans, and the name of the last one. */

@@ -2,7 +2,7 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import type { ReceiverReport } from "./receiver-process.ts";
 
-/** A collector in a process of its own. */
+/** A collector in its own process. */
 export interface Receiver {
   readonly url: string;
   report(): Promise<ReceiverReport>;

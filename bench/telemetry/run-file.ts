@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
-/** Runs a file of this folder in a process of its own, and returns what it prints as JSON. */
+/** Runs a file of this folder in its own process, and returns its JSON output. */
 export async function runFile<T>(
   file: string,
   args: readonly string[],

@@ -14,20 +14,20 @@ import {
 /** Instrumentations of OpenTelemetry, whose spans stay in memory. */
 export interface Stock {
   readonly tracer: Tracer;
-  /** Exports the spans that have ended, and returns the number of all so far. */
+  /** Exports the spans that have ended, and returns the total number so far. */
   readonly spans: () => Promise<number>;
   /** Returns the span that was exported last. */
   readonly last: () => ReadableSpan | undefined;
 }
 
-// As many as the exporter `memory` of @svc/telemetry keeps.
+// The exporter `memory` of @svc/telemetry keeps the same number.
 const MAX_KEPT = 1000;
 
 const require = createRequire(import.meta.url);
 
 /**
- * Registers SDK and instrumentations as the manual of OpenTelemetry does. The packages that they instrument must be loaded
- * later, with `require()`.
+ * Registers SDK and instrumentations as the manual of OpenTelemetry does. The instrumented packages must be loaded later,
+ * with `require()`.
  */
 export function stock(instrumentations: readonly Instrumentation[]): Stock {
   const kept = keepSpans();
@@ -49,7 +49,7 @@ export function stock(instrumentations: readonly Instrumentation[]): Stock {
   };
 }
 
-/** Bounds and counts the spans of the exporter that keeps them in memory. */
+/** Limits and counts the spans of the exporter that keeps them in memory. */
 function keepSpans() {
   const exporter = new InMemorySpanExporter();
   let count = 0;

@@ -44,7 +44,7 @@ function addedVerdict(measured: Measured, { name, stock, base, most }: AddedBoun
   const [own, other, none] = costs;
   if (own === undefined || other === undefined || none === undefined) return [];
   const ratio = (own - none) / (other - none);
-  // A base above `stock` makes a negative ratio, which must not be accepted.
+  // If the base costs more than `stock`, the ratio is negative and must not be accepted.
   const isKept = ratio <= most && other > none;
   const text =
     `${name} adds ${(own - none).toFixed(2)} us to ${base}: ${ratio.toFixed(3)} x what ${stock} adds ` +
@@ -52,7 +52,7 @@ function addedVerdict(measured: Measured, { name, stock, base, most }: AddedBoun
   return [judged(isKept, text)];
 }
 
-/** Returns the verdict on the heaps after the same requests with a good collector and with one that hangs. */
+/** Returns the verdict on the heaps after the same requests with a healthy collector and with a hanging one. */
 export function heapVerdict(goodMb: number, hangingMb: number): Verdict {
   const text =
     `heap: ${hangingMb.toFixed(1)} MB with a hanging collector, ${goodMb.toFixed(1)} MB with a good one; ` +

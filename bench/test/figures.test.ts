@@ -15,7 +15,7 @@ describe("the results of a run", () => {
     expect(summarise([1, 2])).to.deep.equal({ min: 1, p25: 1.25, median: 1.5, max: 2 });
   });
 
-  it("are compared by medians, so that a disturbed round of the base case has no effect", () => {
+  it("are compared by their medians, so that a disturbed round of the base case has no effect", () => {
     expect(ratioOf(measured.get("more") ?? [], measured.get("bare") ?? [])).to.equal(1.5);
   });
 

@@ -40,7 +40,7 @@ describe("the injector", () => {
     expect(seen).to.deep.equal([true, true]);
   });
 
-  it("calls every request listener of the server, in its order", async () => {
+  it("calls every request listener of the server in order", async () => {
     const seen: string[] = [];
     const server = createServer((_req, res) => {
       seen.push("last");
@@ -100,7 +100,7 @@ describe("the injector", () => {
       seen.push(storage.getStore());
       storage.run(seen.length, () => res.end());
     });
-    // More than the requests that share an iteration of the event loop.
+    // This number exceeds the requests that share a turn of the event loop.
     await createInjector(server).run(openTraffic.requests, 40);
     expect(seen).to.deep.equal(Array.from({ length: 40 }, () => undefined));
   });

@@ -31,7 +31,7 @@ describe("the benchmark of rate limits", () => {
     expect(await wrong.prove().catch((error: Error) => error.message)).to.contain("the limit");
   });
 
-  it("judges costs by those of the peers, and omits cases that were not measured", () => {
+  it("compares costs with those of the peers, and omits cases that were not measured", () => {
     const costs = (each: Readonly<Record<string, number>>) =>
       costVerdicts(new Map(Object.entries(each).map(([name, cost]) => [name, [cost]]))).map(
         ({ mark }) => mark,
@@ -46,7 +46,7 @@ describe("the benchmark of rate limits", () => {
     expect(costs({ none: 10 })).to.deep.equal([]);
   });
 
-  it("judges our admissions at the boundary of a window, not those of the peers", () => {
+  it("compares our admissions at the boundary of a window with the bound, and not those of the peers", () => {
     const crossings = new Map([
       ["svc-memory", { admitted: 105, most: 105 }],
       ["svc-redis", { admitted: 106, most: 105 }],
@@ -55,7 +55,7 @@ describe("the benchmark of rate limits", () => {
     expect(boundaryVerdicts(crossings).map(({ mark }) => mark)).to.deep.equal(["ok", "FAIL"]);
   });
 
-  it("judges the size and the growth of the memory", () => {
+  it("compares the size and the growth of the memory with the bounds", () => {
     const marks = (growth: readonly number[]) => memoryVerdicts(growth).map(({ mark }) => mark);
     expect(marks([95, 98, 100, 100])).to.deep.equal(["ok", "ok"]);
     expect(marks([20, 40, 60, 101])).to.deep.equal(["FAIL", "FAIL"]);

@@ -109,7 +109,7 @@ describe("the comparison with a call by hand", () => {
     <T>(all: readonly Side<T>[], onClose: () => void = () => undefined) =>
     async () => ({ all, [Symbol.asyncDispose]: async () => onClose() });
 
-  it("opens the sides in every round, and gives each place to each side equally often", async () => {
+  it("opens the sides in every round, and runs each side equally often at each place", async () => {
     const calls: string[] = [];
     const sides = ["a", "b", "c"].map((name): Side<number> => ({
       name,
@@ -119,7 +119,7 @@ describe("the comparison with a call by hand", () => {
     const times = await timeInTurn(open, [1, 2], 2);
     expect(calls).to.have.length(2 * (7 * 6 + 1));
     expect([calls[42], calls.at(-1)]).to.deep.equal(["closed", "closed"]);
-    // The first pass has no times.
+    // The loop does not time its first pass.
     const passes = Array.from({ length: 7 }, (_, pass) => calls.slice(6 * pass, 6 * (pass + 1)));
     expect(passes[0]?.join()).to.equal("a1,b1,c1,a2,b2,c2");
     for (const place of [0, 1, 2]) {

@@ -66,7 +66,9 @@ function faultyOf(times: ReadonlyMap<string, Times>, { controls }: Group): reado
   return faultyControls(new Map([...times].map(([name, { cpu }]) => [name, cpu])), controls);
 }
 
-/** Returns medians over the rounds. Added costs are differences of lower quartiles: a disturbance only adds time. */
+/**
+ * Returns medians over the rounds. Added costs are differences of lower quartiles, because a disturbance only adds time.
+ */
 export function figuresOf(
   { perSecond, controls, added }: Group,
   times: ReadonlyMap<string, Times>,

@@ -9,14 +9,14 @@ export interface Servers {
   readonly postgres: { readonly url: string };
 }
 
-/** Cases that are measured side by side. */
+/** Cases that run side by side. */
 export interface Group {
   /** The name of the metric per second; undefined if it is not reported. */
   readonly perSecond: "pairs_per_s" | "refreshes_per_s" | "verifications_per_s" | undefined;
   readonly cases: readonly Case[];
   /** The control, which repeats the first case. */
   readonly controls: Controls;
-  /** A case, the case that it is compared with, and the maximum that it may add, in microseconds. */
+  /** A case, the case with which it is compared, and the maximum cost that it may add, in microseconds. */
   readonly added?: { readonly to: string; readonly case: string; readonly boundUs: number } | undefined;
 }
 
@@ -105,7 +105,7 @@ function verifications(name: string, algorithm: Verifying["algorithm"]): Group {
 }
 
 /**
- * Returns the groups with only these cases, and the cases that they are compared with.
+ * Returns the groups with only these cases, and the cases with which they are compared.
  *
  * @throws Error that lists the known cases
  */

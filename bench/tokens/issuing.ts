@@ -34,9 +34,7 @@ export function createIssuing(algorithm: Algorithm, store: IssuerStore): Issuing
   return { issuer, verify: async (token) => verifier.verify(token) };
 }
 
-/**
- * @throws Error unless the pairs are signed by `algorithm` and differ each time, and other tokens are refused
- */
+/** @throws Error unless `algorithm` signs the pairs, they differ each time, and other tokens are refused */
 export async function provePairs({ issuer, verify }: Issuing, algorithm: Algorithm): Promise<void> {
   const [pair, other] = [await issuer.issuePair(pairRequest), await issuer.issuePair(pairRequest)];
   expectEqual("the algorithm", headerOf(pair.access_token)["alg"], algorithm);
@@ -65,7 +63,7 @@ export async function provePairs({ issuer, verify }: Issuing, algorithm: Algorit
   }
 }
 
-/** Returns the token with another signature. */
+/** Returns the token with a different signature. */
 export function tampered(token: string): string {
   const at = token.lastIndexOf(".") + 1;
   return token.slice(0, at) + (token[at] === "A" ? "B" : "A") + token.slice(at + 1);

@@ -5,7 +5,7 @@ import type { Case } from "../harness/subject.ts";
 /** The duration of a run. */
 export interface Effort {
   readonly rounds: number;
-  /** Milliseconds of work: before the first round, and in a slice. */
+  /** Milliseconds of work before the first round, and in a slice. */
   readonly warmUpMs: number;
   readonly sliceMs: number;
 }
@@ -26,10 +26,10 @@ interface Slice {
   readonly wall: number[];
 }
 
-// Enough pieces of work to keep all lanes busy for most of a slice.
+// This number of pieces of work keeps all lanes busy for most of a slice.
 const FEWEST = 128;
 
-/** Measures cases side by side: one process each, in turn, in reverse order in every second round. */
+/** Measures cases side by side, each in its own process: one case at a time, in reverse order in every second round. */
 export async function measureTimes(
   cases: readonly Case[],
   effort: Effort,

@@ -10,7 +10,7 @@ export type Place =
   | { readonly store: "redis" | "ioredis"; readonly url: string; readonly keyPrefix: string }
   | { readonly store: "postgres"; readonly url: string };
 
-// More entries than one run creates.
+// The store must hold more entries than one run creates.
 const MARKS = 2_000_000;
 
 export async function openStore(place: Place): Promise<TokenStore> {

@@ -6,13 +6,13 @@ import type { Stop, SuddenExit } from "./stops.ts";
 import type { Row } from "./table.ts";
 import { EXIT_CODE } from "./traced-service.ts";
 
-/** Permitted spread of the request numbers whose spans a full queue holds: some requests have no span. */
+/** Permitted spread of the request numbers of the spans in a full queue, because some requests have no span. */
 const NUMBER_ROOM = 100;
 const EXIT_WITHIN_MS = 1000;
 
 type Judge = (held: boolean, text: string) => void;
 
-/** Returns a function that records a rule of one case, and one that returns whether all of them held. */
+/** Returns `judge`, which records a rule of one case, and `isHeld`, which returns whether all rules held. */
 function judgeOf(name: string, report: Report): { readonly judge: Judge; readonly isHeld: () => boolean } {
   let isHeld = true;
   return {
@@ -24,7 +24,7 @@ function judgeOf(name: string, report: Report): { readonly judge: Judge; readonl
   };
 }
 
-/** @param limits undefined if latencies are not judged */
+/** @param limits undefined if latencies are not checked */
 export function judgeRound(
   round: FaultRound,
   before: HealthyRound,
@@ -106,7 +106,7 @@ function judgeAccepted({ fault, counts, accepted, latest }: FaultRound, judge: J
   );
 }
 
-/** @param mostMs how long the stop may take */
+/** @param mostMs maximum duration of the stop in milliseconds */
 export function judgeStop(stop: Stop, mostMs: number, report: Report): Row {
   const { name, requests, spans, exported, dropped, failedBatches, code, ms } = stop;
   const { judge, isHeld } = judgeOf(name, report);

@@ -5,24 +5,24 @@ import type { TracedBody } from "../services/traced.ts";
 import { type TraceHeaders, traceHeaderNames, traceHeaders } from "./trace-headers.ts";
 
 const CLIENTS = 4;
-/** Every how many requests one has unusual trace headers. */
+/** One in this number of requests has unusual trace headers. */
 const UNUSUAL_EVERY = 10;
 const BURST_CLIENTS = 16;
 const MOST_LATE_MS = 20;
 
-/** The requests that ended in one phase of an experiment. */
+/** The requests that ended in one phase of the experiment. */
 export interface Recording {
   /** Milliseconds of the requests of the constant load, without those to `/never`. */
   readonly latencies: number[];
-  /** What was wrong with responses. */
+  /** Faults of responses. */
   readonly faults: string[];
 }
 
-/** A constant load of keep-alive requests. Disposing of it ends it. */
+/** A constant load of keep-alive requests. Disposal ends it. */
 export interface Load extends AsyncDisposable {
-  /** How many requests have ended so far. */
+  /** Number of requests that have ended so far. */
   readonly requests: number;
-  /** How many exported or dropped spans these requests have made. */
+  /** Number of exported or dropped spans that these requests have created. */
   readonly spans: number;
   /** The number in the id of the latest request. */
   readonly latest: number;
@@ -37,7 +37,7 @@ export interface Load extends AsyncDisposable {
   pause(): Promise<void>;
 }
 
-/** @param perSecond requests per second, if the service answers in time */
+/** @param perSecond requests per second, if the service responds in time */
 export function createLoad(port: number, random: Random, perSecond: number): Load {
   const agent = keepAliveAgent(CLIENTS + BURST_CLIENTS);
   let everyMs = (1000 * CLIENTS) / perSecond;
@@ -131,7 +131,7 @@ function newRecording(): Recording {
   return { latencies: [], faults: [] };
 }
 
-/** Returns what is wrong with the response to `/n/<n>`; undefined when it is correct. */
+/** Returns the fault of the response to `/n/<n>`; undefined when it is correct. */
 export function responseFault(
   { status, body, error }: Pick<Outcome, "status" | "body" | "error">,
   n: string,

@@ -15,7 +15,7 @@ export interface Fault {
   readonly fails: boolean;
   /** Whether the collector accepts the spans of batches that fail. */
   readonly acceptsFailed: boolean;
-  /** How many requests are sent concurrently, so that the queue of spans overflows; 0 for none. */
+  /** Number of concurrent requests that make the queue of spans overflow; 0 for none. */
   readonly burst: number;
 }
 
@@ -31,14 +31,14 @@ export interface Scene {
 /** A round without a fault. */
 export interface HealthyRound {
   readonly latency: Latency;
-  /** What was wrong with responses. */
+  /** Faults of responses. */
   readonly faults: readonly string[];
 }
 
-/** Counts at a moment at which no span is queued, unless the service has lost some. */
+/** Counts taken while no span is queued, unless the service has lost some. */
 export interface Totals {
   readonly requests: number;
-  /** Spans that the requests made. */
+  /** Spans that the requests created. */
   readonly spans: number;
   readonly exported: number;
   readonly dropped: number;
@@ -51,7 +51,7 @@ export interface FaultRound extends HealthyRound {
   /** The counts since the previous fault round ended. */
   readonly counts: Totals;
   readonly end: Totals;
-  /** The largest number of spans that were neither exported nor dropped. */
+  /** Maximum number of spans that were neither exported nor dropped. */
   readonly mostQueued: number;
   /** The states in `/ready` during the fault. */
   readonly states: readonly string[];
@@ -73,9 +73,9 @@ interface Watched {
 }
 
 const LOOK_MS = 100;
-/** Milliseconds after which the service exports again, or exports fewer spans than a batch. */
+/** Milliseconds after which the service exports again, even if it has fewer spans than a batch. */
 const EXPORT_EVERY_MS = 5000;
-/** Milliseconds by which the service waits longer than its export timeout, and `/ready` reports later. */
+/** Milliseconds that the service may wait beyond its export timeout, and that `/ready` may report late. */
 const GRACE_MS = 3000;
 const LEAD_MS = 300;
 
@@ -218,7 +218,7 @@ function exportsOf({ service }: Scene): Promise<ExportFigures> {
   return service.ask<ExportFigures>("exports");
 }
 
-/** Sums what was accepted during a fault and after it; the lowest number is that of after it. */
+/** Adds the counts during a fault and after it. The lowest request number is the one after the fault. */
 function sumOf(during: Accepted, after: Accepted): Accepted {
   return {
     spans: during.spans + after.spans,

@@ -2,14 +2,16 @@ import { quantile } from "../harness/report.ts";
 
 /** The text in `/ready` from a failed batch until one succeeds (TRACE-23). */
 export const FAILING = "span export failing; spans are being dropped";
-/** How many spans the queue holds, and a batch. */
+/** Sizes of the queue of spans and of a batch. */
 export const QUEUE = 2048;
 export const BATCH = 512;
-/** The most spans that are neither exported nor dropped: a full queue, and the batch that is being exported. */
+/** Maximum number of spans that are neither exported nor dropped: a full queue, and the batch that is being exported. */
 export const MOST_QUEUED = QUEUE + BATCH;
-/** The highest p50 during a fault, as a multiple of the mean p50 of the healthy rounds around it. */
+/** Maximum p50 during a fault, as a multiple of the mean p50 of the healthy rounds around it. */
 const MOST_P50 = 1.05;
-/** The least spread of p99 between healthy rounds, as a share of the higher one: two rounds may be equal by chance. */
+/**
+ * Minimum spread of p99 between healthy rounds, as a share of the higher p99, because two rounds may be equal by chance.
+ */
 const LEAST_SPREAD = 0.25;
 
 /** Latencies of the requests in one round, in milliseconds. */
@@ -23,8 +25,8 @@ export function latencyOf(latencies: readonly number[]): Latency {
 }
 
 /**
- * Returns the highest permitted latencies during a fault between two healthy rounds: 105 % of their mean p50, and the
- * higher p99 plus their spread.
+ * Returns the maximum latencies during a fault between two healthy rounds: 105 % of their mean p50, and the higher p99 plus
+ * their spread.
  */
 export function limitsOf(before: Latency, after: Latency): Latency {
   const higher = Math.max(before.p99, after.p99);
@@ -32,7 +34,7 @@ export function limitsOf(before: Latency, after: Latency): Latency {
   return { p50: (MOST_P50 * (before.p50 + after.p50)) / 2, p99: higher + spread };
 }
 
-/** Returns what `/ready` reports of the export: `failing`, `exporting` or an unexpected text. */
+/** Returns the state of the export in `/ready`: `failing`, `exporting` or an unexpected text. */
 export function stateIn(detail: string, endpoint: string): string {
   if (detail === FAILING) return "failing";
   const [, rest] = detail.split(`exporting to ${endpoint}: `);

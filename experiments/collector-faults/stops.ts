@@ -8,16 +8,16 @@ import { startTracedService, type TracedOptions, type TracedService } from "./tr
 export interface Stop extends StopFigures {
   readonly name: string;
   readonly requests: number;
-  /** Spans that the requests made. */
+  /** Spans that the requests created. */
   readonly spans: number;
-  /** What was wrong with responses. */
+  /** Faults of responses. */
   readonly faults: readonly string[];
 }
 
 /** The end of a service whose handler calls `process.exit()`. */
 export interface SuddenExit {
   readonly requests: number;
-  /** How the request to that handler ended. */
+  /** The result of the request to that handler. */
   readonly response: string;
   /** The exit code; undefined if the process did not exit in time. */
   readonly code: number | null | undefined;
@@ -26,7 +26,7 @@ export interface SuddenExit {
 }
 
 const LOAD_MS = 1000;
-/** When the collector is killed, in milliseconds after the stop began. */
+/** Time at which the collector is killed, in milliseconds after the stop began. */
 const KILL_AFTER_MS = 500;
 const EXIT_WITHIN_MS = 5000;
 
@@ -73,7 +73,7 @@ export async function exitSuddenly(
   };
 }
 
-/** Sends a load, in the middle of which the collector begins to hang. */
+/** Sends a load. The collector hangs from the middle of the load on. */
 async function loadWithout({ collector, load }: TracedService): Promise<void> {
   load.resume();
   await delay(LOAD_MS);

@@ -6,7 +6,7 @@ export interface Row {
   readonly rounds: number;
   readonly requests: number;
   readonly latency: Latency | undefined;
-  /** Undefined, like the next two, if the process exited before it could report them. */
+  /** Undefined, like the next two members, if the process exited before it could report them. */
   readonly exported: number | undefined;
   readonly dropped: number | undefined;
   readonly failedBatches: number | undefined;

@@ -1,8 +1,8 @@
 import type { Random } from "../fuzz/random.ts";
 
-/** Trace headers of a request, and what its span must have. */
+/** Trace headers of a request, and the properties that its span must have. */
 export interface TraceHeaders {
-  /** What is unusual about them. */
+  /** The unusual property of the headers. */
   readonly name: string;
   readonly headers: Readonly<Record<string, string | string[]>>;
   /** The trace id in `traceparent`, valid or not. */
@@ -15,7 +15,7 @@ export interface TraceHeaders {
   readonly isSampled: boolean;
 }
 
-/** Length of the longest `tracestate` that is kept, in characters. */
+/** Length of the longest `tracestate` that the service keeps, in characters. */
 const MAX_STATE = 512;
 const MANY_MEMBERS = 40;
 
@@ -82,7 +82,7 @@ function stateOfLength(length: number): string {
   return start + "x".repeat(length - start.length);
 }
 
-/** Returns digits that begin with a letter, so that their upper case differs. */
+/** Returns digits that begin with a letter, so that their upper case is different. */
 function hex(random: Random, digits: number): string {
   return `a${Array.from({ length: digits - 1 }, () => random.whole(16).toString(16)).join("")}`;
 }

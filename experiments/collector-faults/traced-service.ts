@@ -3,7 +3,7 @@ import { startService, type ServiceProcess } from "../harness/service-process.ts
 import type { TracedSettings } from "../services/traced.ts";
 import { createLoad, type Load } from "./load.ts";
 
-/** A service and its collector in other processes, with a paused load. Disposing of it ends all three. */
+/** A service and its collector in other processes, with a paused load. Disposal ends all three. */
 export interface TracedService extends AsyncDisposable {
   readonly service: ServiceProcess;
   readonly collector: ServiceProcess;

@@ -4,7 +4,7 @@ import type { Draft } from "./draft.ts";
 import { type Twist, twistsFor } from "./twists.ts";
 import { type Known, valuesOf } from "./values.ts";
 
-/** A request, and what is known about it. */
+/** A request, with the operation and the twists from which it was made. */
 export interface Case extends Draft {
   readonly operation: DescribedOperation;
   /** The names of its twists; none for a valid request. */
@@ -21,7 +21,7 @@ interface Parts {
 export function casesOf({ operations, resolve }: ReadDocument, known: Known): fc.Arbitrary<Case> {
   return fc.oneof(
     ...operations.map((operation) => ({
-      // Operations with a description of their input have more to get wrong.
+      // Operations with a described input can have more faults.
       weight:
         1 +
         3 * operation.parameters.filter((each) => each.in !== "header").length +
@@ -85,7 +85,7 @@ function caseOf(
 
 function escaped(value: unknown): string {
   const text = encodeURIComponent(String(value));
-  // Clients remove these segments from a path.
+  // HTTP clients remove these segments from a path.
   return /^\.{1,2}$/.test(text) ? text.replaceAll(".", "%2E") : text;
 }
 

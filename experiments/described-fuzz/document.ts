@@ -11,22 +11,22 @@ export interface Parameter {
 
 /** One operation of a document, without references in its parameters and its body. */
 export interface DescribedOperation {
-  /** In upper case. */
+  /** HTTP method in upper case. */
   readonly method: string;
   readonly template: string;
   readonly parameters: readonly Parameter[];
   readonly body: JsonSchema | undefined;
   readonly isForPeople: boolean;
-  /** Whether it can need a token in the header or in a cookie. */
+  /** Whether it may need a token in the header or in a cookie. */
   readonly needsToken: boolean;
   /** The media types of each declared status; none for a response without a described body. */
   readonly responses: ReadonlyMap<number, readonly string[]>;
 }
 
-/** What an experiment reads of a document of OpenAPI 3.1. */
+/** The parts of an OpenAPI 3.1 document that the experiment reads. */
 export interface ReadDocument {
   readonly operations: readonly DescribedOperation[];
-  /** Returns the JSON Schema with which a document refers to one of its own. */
+  /** Resolves a reference to another JSON Schema of the document. */
   readonly resolve: (schema: JsonSchema) => JsonSchema;
 }
 

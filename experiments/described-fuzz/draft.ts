@@ -1,4 +1,4 @@
-/** The kinds of callers; `full` may do everything. */
+/** The kinds of callers. `full` has all rights. */
 export type Caller = "full" | "none" | "malformed" | "expired" | "foreign key" | "no scope" | "no tenant";
 
 /** A body as it is sent. */
@@ -7,18 +7,18 @@ export interface Body {
   readonly bytes: Buffer;
 }
 
-/** A request that twists may still change. */
+/** A request that twists may change. */
 export interface Draft {
   method: string;
-  /** The segments of the path, encoded. */
+  /** The encoded segments of the path. */
   segments: string[];
-  /** Names and values of the query, encoded. */
+  /** The encoded names and values of the query. */
   query: (readonly [name: string, value: string])[];
   headers: Record<string, string>;
   caller: Caller;
-  /** The JSON of the body; undefined for none. */
+  /** The JSON of the body; undefined for no body. */
   json: unknown;
-  /** A body in place of the JSON. */
+  /** A body that replaces the JSON. */
   raw: Body | undefined;
   /** Whether method and path still belong to the operation. */
   isAddressed: boolean;

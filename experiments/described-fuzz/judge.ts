@@ -3,7 +3,7 @@ import type { Outcome } from "../harness/client.ts";
 import type { Case } from "./cases.ts";
 import type { JsonSchema } from "./document.ts";
 
-/** The kinds of faults, each a rule of the experiment. */
+/** The kinds of faults. Each is a rule of the experiment. */
 export const faultKinds = [
   "server error",
   "undeclared status",
@@ -13,7 +13,7 @@ export const faultKinds = [
 ] as const;
 export type FaultKind = (typeof faultKinds)[number];
 
-/** What is wrong with a response. */
+/** The fault of a response. */
 export interface Fault {
   readonly kind: FaultKind;
   readonly text: string;
@@ -22,13 +22,13 @@ export interface Fault {
 const PROBLEM = "application/problem+json";
 const HTML = "text/html";
 
-/** Returns a function that finds the faults of a response by the document of the service. */
+/** Returns a function that finds the faults of a response according to the document of the service. */
 export function createJudge(document: JsonSchema): (sent: Case, answer: Outcome) => readonly Fault[] {
   const ajv = new Ajv2020({ strict: false });
   ajv.addFormat("date-time", /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/);
   ajv.addSchema({ ...document, $id: "document" });
 
-  /** Returns what a body violates; undefined if it is as described. */
+  /** Returns the part of its description that a body violates; undefined if the body matches. */
   function schemaFault(
     { template, method }: Case["operation"],
     status: number,
@@ -66,7 +66,7 @@ export function createJudge(document: JsonSchema): (sent: Case, answer: Outcome)
     const isConditional = status === 304 && sent.headers["If-None-Match"] !== undefined;
     if (sent.isAddressed && declared === undefined && !isConditional)
       add("undeclared status", String(status));
-    // Without a token, a 401 is about a secret in the body, which no schema describes.
+    // If the operation needs no token, a 401 may concern a secret in the body, which no schema describes.
     const refusals = operation.needsToken ? [401, 403, 415, 422] : [403, 415, 422];
     if (twists.length === 0 && refusals.includes(status) && isDescribed(sent))
       add("valid refused", `${status} ${answer.body}`);
@@ -85,7 +85,7 @@ export function createJudge(document: JsonSchema): (sent: Case, answer: Outcome)
   };
 }
 
-/** Returns whether the description says everything that a valid request needs. */
+/** Returns whether the description contains everything that a valid request needs. */
 function isDescribed({ operation: { method, body, isForPeople } }: Case): boolean {
   return !isForPeople && (method === "GET" || body !== undefined);
 }

@@ -130,7 +130,7 @@ const all: readonly Twist[] = [
   {
     name: "slash at the end",
     apply(draft) {
-      // Another path for OpenAPI, and the same one for routes of Express.
+      // OpenAPI treats this as another path, but routes of Express as the same one.
       if (draft.segments.at(-1) !== "") draft.segments.push("");
       draft.isAddressed = false;
     },
@@ -164,7 +164,7 @@ const inPath: readonly Twist[] = [
   {
     name: "odd parameter of the path",
     apply(draft, draw) {
-      // Other values would make another path.
+      // An empty value would give another path.
       const values = oddTexts.filter((each) => each !== "");
       draft.segments[1] = pick(values, draw);
     },

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import type { JsonSchema } from "./document.ts";
 
-/** Values that only the service can make, by format: cursors and ids. */
+/** Values that only the service can create, by format: cursors and ids. */
 export type Known = Readonly<Record<string, readonly string[]>>;
 
-/** Texts that a careless service might treat as something else. */
+/** Texts that a service may misinterpret. */
 const oddTexts = [
   "'; drop table expenses; --",
   "%00",
@@ -16,7 +16,7 @@ const oddTexts = [
   "{{7*7}}",
   "NaN",
 ];
-/** A pattern that allows all of these accepts any string. */
+/** A pattern that matches all of these texts accepts any string. */
 const anyTexts = ["a b", "ü", "\u{1f600}", "'\"\\"];
 const longestText = 20_000;
 
@@ -136,7 +136,7 @@ function isWithin(value: number, schema: JsonSchema): boolean {
   return value >= lowest(schema) && value <= highest(schema);
 }
 
-/** Returns the length in code points, as JSON Schema counts. */
+/** Returns the length in code points, which JSON Schema counts. */
 function lengthOf(text: string): number {
   return Array.from(text).length;
 }

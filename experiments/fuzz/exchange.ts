@@ -2,19 +2,19 @@ import { connect } from "node:net";
 import { readAnswers, type Received } from "../harness/answers.ts";
 import type { Case } from "./generator.ts";
 
-/** What the service sent for one case, and how the connection ended. */
+/** The bytes that the service sent for one case, and the end of the connection. */
 export interface Exchange extends Received {
   /** The local port of the connection, by which the service reports which requests reached a route. */
   readonly localPort: number;
   /** Whether the service has closed the connection. */
   readonly closed: boolean;
-  /** Why the connection failed, if it did. */
+  /** Why the connection failed; undefined if it did not. */
   readonly error: string | undefined;
 }
 
 const idleMs = 20;
 
-/** Sends a case over a new connection, and reads until no further answer is expected. */
+/** Sends a case over a new connection, and reads until no further response is expected. */
 export function exchange(port: number, { bytes, pieces }: Case, lastMs: number): Promise<Exchange> {
   return new Promise((resolve) => {
     const socket = connect({ port, host: "127.0.0.1", noDelay: true });
@@ -40,7 +40,7 @@ export function exchange(port: number, { bytes, pieces }: Case, lastMs: number):
       chunks.push(chunk);
       clearTimeout(idle);
       const { answers, rest } = readAnswers(Buffer.concat(chunks), toHead, false);
-      // Another answer may follow on the same connection.
+      // Another response may follow on the same connection.
       if (answers.length > 0 && rest === 0) idle = setTimeout(() => socket.destroy(), idleMs);
     });
     socket.on("end", () => (closed = true));

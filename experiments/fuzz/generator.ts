@@ -4,14 +4,14 @@ import { headerMutations } from "./header-mutations.ts";
 import type { Random } from "./random.ts";
 import { requestLineMutations } from "./request-line-mutations.ts";
 
-/** A request, and what the service may do with it. */
+/** A request, and the permitted reactions of the service. */
 export interface Case {
   readonly bytes: Buffer;
   /** Names of the mutations applied to the request, in order. */
   readonly mutations: readonly string[];
   /** Whether the request must not reach a route. */
   readonly refused: boolean;
-  /** Why the service may leave the request unanswered; undefined when it must answer. */
+  /** Why the service need not respond; undefined when it must respond. */
   readonly unanswered: string | undefined;
   /** The number of pieces in which the request is sent. */
   readonly pieces: number;
@@ -33,9 +33,9 @@ export function createGenerator(random: Random, maxBody: number): () => Case {
     const chosen = new Set<Mutation>();
     const isRefused = random.chance(0.5);
     for (let i = random.whole(isRefused ? 3 : 4); i > 0; i--) chosen.add(random.pick(open));
-    // Leave out a second request: it would be valid, and reach a route after the first one was refused.
+    // Omit a second request: it would be valid, and reach a route after the first one was refused.
     if (isRefused) for (const each of chosen) if (each.name === "second request behind") chosen.delete(each);
-    // Apply the refused mutation last, so that no other mutation undoes it.
+    // Apply the refused mutation last, so that no other mutation reverts it.
     if (isRefused) chosen.add(random.pick(refused));
     const draft = fineDraft(random);
     for (const each of chosen) each.apply(draft);

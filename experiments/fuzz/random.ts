@@ -8,7 +8,7 @@ export interface Random {
 
 export function createRandom(seed: number): Random {
   let state = seed >>> 0;
-  // splitmix32 scrambles the bits of a counter: short, and good enough to choose test cases.
+  // splitmix32 scrambles the bits of a counter. It is short, and sufficient for choosing test cases.
   const next = (): number => {
     state = (state + 0x9e3779b9) >>> 0;
     let bits = state;

@@ -6,8 +6,8 @@ const burstBytes = 4 * 1024 * 1024;
 /**
  * Reads a body in bursts of 4 MiB and compares it with the pattern.
  *
- * @param pauseMs milliseconds between two bursts, in which nothing is read
- * @returns the bytes that arrived, even if the connection broke off
+ * @param pauseMs milliseconds without reading between two bursts
+ * @returns the bytes that arrived, even if the connection broke
  */
 export async function readInBursts(body: AsyncIterable<Buffer>, pauseMs: number): Promise<PatternCheck> {
   const check = checkPattern();
@@ -21,7 +21,7 @@ export async function readInBursts(body: AsyncIterable<Buffer>, pauseMs: number)
       await delay(pauseMs);
     }
   } catch {
-    // The number of bytes shows that the connection broke off.
+    // The number of bytes shows that the connection broke.
   }
   return check;
 }

@@ -1,11 +1,11 @@
 import { randomFillSync } from "node:crypto";
 
-/** A prime number: bytes that are lost, repeated or swapped by whole buffers do not match the pattern any more. */
+/** A prime number, so that bytes do not match the pattern if whole buffers are lost, repeated or swapped. */
 const periodBytes = 1_048_573;
 const chunkBytes = 64 * 1024;
 
 const period = randomFillSync(Buffer.allocUnsafe(periodBytes));
-/** Two periods, so that a chunk that starts in the first one is one slice. */
+/** Two periods, so that a chunk that starts in the first period is one slice. */
 const periods = Buffer.concat([period, period]);
 
 /** Yields a number of random bytes that repeat after each period. */

@@ -5,7 +5,7 @@ import { text } from "node:stream/consumers";
 import { readInBursts } from "./bursts.ts";
 import { patternOf } from "./pattern.ts";
 
-/** What arrived at the other end of a transfer. */
+/** The bytes that arrived at the other end of a transfer. */
 export interface Arrived {
   readonly bytes: number;
   readonly matches: boolean;
@@ -28,7 +28,7 @@ export const download: Transfer = async (port, bytes, pauseMs, signal) => {
   return readInBursts(res, pauseMs);
 };
 
-/** Uploads bytes as fast as they are accepted to a service that reads them in bursts. */
+/** Uploads bytes to a service that reads them in bursts, as fast as the gateway accepts them. */
 export const upload: Transfer = async (port, bytes, pauseMs, signal) => {
   const headers = { "Content-Length": bytes };
   const path = `/stream/upload?pause=${pauseMs}`;

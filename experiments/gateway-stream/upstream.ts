@@ -5,7 +5,7 @@ import { Readable } from "node:stream";
 import { readInBursts } from "./bursts.ts";
 import { patternOf } from "./pattern.ts";
 
-/** Milliseconds between two parts of a response without end. */
+/** Milliseconds between two parts of an endless response. */
 const everyMs = 10;
 
 /** A request of a client that disconnects, as the service sees it. */
@@ -19,7 +19,7 @@ export interface Cut {
 /** The service behind the gateway. */
 export interface Upstream extends AsyncDisposable {
   readonly url: string;
-  /** Returns the request with an id, which may still be on its way. */
+  /** Returns the request with an id, and waits for it if it has not arrived yet. */
   cut(id: string): Cut;
 }
 
@@ -30,7 +30,7 @@ interface PendingCut {
 
 /**
  * Starts a service with the paths `/stream/download?bytes=N`, `/stream/upload?pause=MS`, which reads slowly, and
- * `/stream/endless/<kind>?id=ID`, whose requests or responses have no end.
+ * `/stream/endless/<kind>?id=ID`, whose requests or responses never end.
  */
 export async function startUpstream(): Promise<Upstream> {
   const cuts = new Map<string, PendingCut>();

@@ -3,19 +3,19 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Upstream } from "./upstream.ts";
 
 const CONCURRENT = 20;
-/** Milliseconds between two parts of an upload, and the most before the client disconnects. */
+/** Milliseconds between two parts of an upload, and the maximum before the client disconnects. */
 const everyMs = 10;
 const mostMs = 50;
-/** Milliseconds after which a request that has not ended at the service is given up. */
+/** Milliseconds after which a request that has not ended at the service counts as endless. */
 const patienceMs = 10_000;
 
-/** What a client does when it disconnects: it reads a response, does not read it, or sends a body. */
+/** The activity of a client when it disconnects: it reads a response, does not read it, or sends a body. */
 export const kinds = ["response", "unread response", "upload"] as const;
 
 /** One client that disconnected. */
 export interface Vanished {
   readonly kind: (typeof kinds)[number];
-  /** Milliseconds until its request ended at the service; infinite if it did not. */
+  /** Milliseconds until its request ended at the service; infinite if it did not end. */
   readonly ms: number;
 }
 
@@ -46,7 +46,7 @@ async function vanishOnce(port: number, upstream: Upstream, index: number): Prom
   return { kind, ms: isBegun ? end - at : Infinity };
 }
 
-/** Sends a request; returns a function that ends the sending of its body. */
+/** Sends a request. Returns a function that stops sending its body. */
 function begin(socket: Socket, kind: Vanished["kind"], id: string): () => void {
   const isUpload = kind === "upload";
   socket.write(

@@ -1,12 +1,12 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-/** A proxy between a service and Redis that drops selected answers. */
+/** A proxy between a service and Redis that drops selected replies. */
 export interface AnswerCutter extends AsyncDisposable {
   readonly url: string;
   /** Drops the next reply to a script and closes the connection instead. */
   cutNext(): void;
-  /** The number of dropped answers. */
+  /** The number of dropped replies. */
   readonly cuts: number;
 }
 

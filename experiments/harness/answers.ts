@@ -8,11 +8,11 @@ export interface Answer {
 
 /** The parsed data of a connection. */
 export interface Received {
-  /** Complete final responses; 1xx responses are left out. */
+  /** Complete final responses, without 1xx responses. */
   readonly answers: readonly Answer[];
   /** The number of bytes after the last complete response. */
   readonly rest: number;
-  /** How the data violates HTTP, if it does. */
+  /** How the data violates HTTP; undefined if it does not. */
   readonly fault: string | undefined;
 }
 
@@ -108,10 +108,7 @@ export function headerOf(answer: Answer, name: string): string | undefined {
   return values?.length === 1 ? values[0] : undefined;
 }
 
-/**
- * Returns what is wrong with a response that should be a problem document with a request id; undefined when it is
- * correct.
- */
+/** Returns the fault of a response that should be a problem document with a request id; undefined when it is correct. */
 export function problemFault(answer: Answer, toHead = false): string | undefined {
   const type = headerOf(answer, "content-type");
   if (type !== "application/problem+json") return `content-type ${type ?? "missing"}`;

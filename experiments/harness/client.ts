@@ -18,7 +18,7 @@ interface Sent {
   readonly json?: object | undefined;
   /** Parts of the body, sent as the iterable yields them. */
   readonly parts?: AsyncIterable<Uint8Array> | undefined;
-  /** `false` opens a connection for this request alone. Default: `false`. */
+  /** `false` opens a separate connection for this request. Default: `false`. */
   readonly agent?: Agent | false;
   /** Milliseconds without a response after which the request counts as failed. Default: 30,000. */
   readonly deadlineMs?: number;
@@ -30,7 +30,7 @@ const mostExtensions = 5;
 /** Milliseconds by which a timer may be late without counting as a stall. */
 const usualMs = 50;
 
-/** Sends one request over the loopback interface. Never rejects: it resolves with an outcome for every failure too. */
+/** Sends one request over the loopback interface. Never rejects: resolves with an outcome for every failure too. */
 export function send(port: number, path: string, sent: Sent = {}): Promise<Outcome> {
   const { method = "GET", json, parts, agent = false, deadlineMs = 30_000 } = sent;
   const text = json === undefined ? undefined : JSON.stringify(json);

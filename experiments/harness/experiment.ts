@@ -18,7 +18,7 @@ export interface Run {
   readonly only: string | undefined;
 }
 
-/** A fault to which a service is exposed, and the rules that it has to keep. */
+/** A fault to which a service is exposed, and the rules that the service must keep. */
 export interface Experiment {
   readonly name: string;
   /** One line for the list of experiments. */

@@ -24,7 +24,7 @@ export interface JobRow {
   readonly attempts: number;
   readonly max_attempts: number;
   readonly last_error: string | null;
-  /** Whether the job can be claimed now. */
+  /** Whether a worker can claim the job now. */
   readonly free: boolean;
 }
 

@@ -50,7 +50,7 @@ export function readNotes(file: string): readonly Note[] {
   });
 }
 
-/** The time during which a worker held a job; `to` is infinite when it never noted an outcome. */
+/** The time during which a worker held a job. `to` is infinite if the worker noted no outcome. */
 export interface Hold {
   readonly id: string;
   readonly from: number;

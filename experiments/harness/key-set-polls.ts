@@ -1,14 +1,14 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { send } from "./client.ts";
 
-/** Polls key-set endpoints until `end()`, and collects what they publish. */
+/** Polls key-set endpoints until `end()`, and collects the published keys. */
 export interface KeySetPolls {
   end(): Promise<void>;
   readonly polls: number;
   /** Names of private members found in published keys. */
   readonly leaks: readonly string[];
   readonly kids: ReadonlySet<string>;
-  /** Failed requests, and answers without keys. */
+  /** Failed requests, and responses without keys. */
   readonly faults: readonly string[];
 }
 

@@ -3,8 +3,8 @@ import { withTransaction } from "@svc/sql";
 import type { Pool } from "pg";
 
 /**
- * A way for an owner whose lease has expired to end its job; resolves with true if the owner learns that the lease is
- * lost.
+ * A way for an owner whose lease has expired to end its job. Resolves with true if the owner receives the error that the
+ * lease is lost.
  */
 export interface LateOwner {
   readonly name: string;

@@ -4,7 +4,7 @@ export interface Report {
   figure(caseName: string, metric: string, value: number, unit: string): void;
   /** Records a rule and whether it held. */
   rule(held: boolean, text: string): void;
-  /** Prints a line for people; JSON output leaves it out. */
+  /** Prints a line for people, which JSON output omits. */
   note(text: string): void;
 }
 

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import type { Socket } from "node:net";
 import { fileURLToPath } from "node:url";
 
-/** How a process ended. */
+/** The exit of a process. */
 export interface Exit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
@@ -22,7 +22,7 @@ export interface ServiceProcess extends AsyncDisposable {
   /** How the process ended, with the end of its standard error; "it runs" while it runs. */
   readonly ending: string;
   signal(name: NodeJS.Signals): void;
-  /** Asks a question that the service answers with `answerQuestions()`. */
+  /** Sends a question, which the service answers with `answerQuestions()`. */
   ask<T>(question: string): Promise<T>;
   /** Starts reading the service's standard output when `readOutput` was false. */
   readOutput(): void;
@@ -40,8 +40,8 @@ const startMs = 60_000;
 const answerMs = 20_000;
 
 /**
- * Starts a file of `services/`, and waits until it announces its port. Of this process's environment, the service gets
- * only the variables that it needs to start. It exits when this process exits.
+ * Starts a file of `services/`, and waits until it announces its port. The service gets only those variables of this
+ * process's environment that it needs to start. It exits when this process exits.
  *
  * @param settings the value that the file reads with `settingsOfParent()`
  * @throws Error with the end of the service's standard error when it does not start

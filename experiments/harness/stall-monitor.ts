@@ -75,7 +75,7 @@ const openMs = 5000;
 /** Milliseconds after which a circuit breaker that opened because of a stall is closed again. */
 const settleMs = 3000;
 
-/** Runs work, and discards at most one result per run because the machine stalled. */
+/** Runs work, and discards at most one result per run that a stall of the machine may have caused. */
 export interface Retry {
   /**
    * Repeats `work` after a pause when a stall may have caused its result. Does not repeat after the first discarded

@@ -6,7 +6,7 @@ import type { Stalls } from "./stall-monitor.ts";
 
 const warnEveryMs = 10_000;
 const warning = /^(Redis is not available|the (revocation|token) store is not answering)/;
-/** Milliseconds after the start of a fault. Requests sent later are judged as sent during the fault. */
+/** Milliseconds after the start of a fault. Requests sent later count as sent during the fault. */
 const feltMs = 200;
 /** Milliseconds by which an open breaker may close late. */
 const reopenMs = 500;
@@ -17,7 +17,7 @@ const storeAgainMs = 3000;
 
 /** The times of a fault by `performance.now()`, and the tolerances of the rules. */
 export interface Stall {
-  /** The time before the fault since which all requests have succeeded. */
+  /** The time before the fault from which on all requests succeeded. */
   readonly healthyAt: number;
   readonly begunAt: number;
   /** The time just before Redis is resumed or restarted. */
@@ -30,13 +30,13 @@ export interface Stall {
   readonly windowMs: number;
   /** Milliseconds added to the limits for a busy machine. */
   readonly roomMs: number;
-  /** The stalls that the stall monitor saw. */
+  /** The stalls that the stall monitor observed. */
   readonly stalls: Stalls;
 }
 
 /**
- * Judges requests with valid tokens: a service that fails open accepts them, one that fails closed refuses them at
- * once, and no client waits twice within a breaker window.
+ * Checks requests with valid tokens: a service that fails open accepts them, a service that fails closed refuses them
+ * immediately, and no client waits twice within a breaker window.
  */
 export function judgeAdmission(name: string, seen: Seen, stall: Stall, report: Report): void {
   const { commandMs, windowMs, roomMs, healthyAt, begunAt, endedAt } = stall;
@@ -101,7 +101,7 @@ export function judgeAdmission(name: string, seen: Seen, stall: Stall, report: R
     seen.open.length > 0 && seen.open.every((each) => each.status === 200),
     `${name}: requests without a token get 200`,
   );
-  // Do not subtract concurrent requests: the waits of other requests are computed by subtracting these.
+  // Do not subtract concurrent requests, because these requests serve to compute the waits of others.
   const longestOpen = Math.max(...seen.open.map((each) => waitedOf(each, [], stall.stalls)));
   report.rule(
     longestOpen <= openMs + roomMs,
@@ -119,8 +119,8 @@ interface Waited extends Timed {
 }
 
 /**
- * Returns the milliseconds of a request less those that the machine caused: the longest concurrent request that the
- * fault does not affect, or the stalls that the stall monitor saw, whichever is longer.
+ * Returns the duration of a request without the delay by the machine: the longest concurrent request that the fault does
+ * not affect, or the stalls that the stall monitor observed, whichever is longer.
  */
 export function waitedOf(span: Span, others: readonly Span[], stalls: Stalls): number {
   return span.ms - takenFrom(span, others, stalls);
@@ -146,7 +146,7 @@ function waitsTooSoon(waits: readonly Timed[], { windowMs, begunAt, stalls }: St
   });
 }
 
-/** Returns whether requests of all judged kinds were sent during the fault, if it ended at `endingAt`. */
+/** Returns whether requests of all checked kinds were sent during the fault, if it ended at `endingAt`. */
 export function isAskedMeanwhile(
   seen: Seen,
   stall: Pick<Stall, "begunAt" | "endingAt" | "knownMs" | "stalls">,
@@ -163,8 +163,8 @@ function isMeanwhile(each: Timed, { begunAt, endingAt }: Pick<Stall, "begunAt" |
 }
 
 /**
- * Returns the responses to `/ready` requests sent after the deadline for detecting the fault, when no older report is
- * reused any more.
+ * Returns the responses to `/ready` requests that were sent after the deadline for detecting the fault and after the last
+ * reuse of an older report.
  */
 function reportsOf(
   { ready, open }: Seen,
@@ -175,7 +175,7 @@ function reportsOf(
   return ready.filter((each) => each.startedAt > knownAt && each.endedAt < endingAt);
 }
 
-/** Judges refreshes and sign-outs: without the store they are refused, and can be repeated after a refusal. */
+/** Checks refreshes and sign-outs: they are refused without the store, and can be repeated after a refusal. */
 export function judgeSignOut(name: string, seen: Seen, stall: Stall, report: Report): void {
   if (seen.refreshes.length === 0) return;
   for (const [what, outcomes, good] of [
@@ -192,7 +192,8 @@ export function judgeSignOut(name: string, seen: Seen, stall: Stall, report: Rep
     report.figure(name, `${what} answered 503`, refused.length, "count");
     report.figure(name, `${what}, longest wait`, Math.max(...outcomes.map((each) => each.ms)), "ms");
     const longest = Math.max(...outcomes.map((each) => waitedOf(each, seen.open, stall.stalls)));
-    // One deadline for the revocation check, then the store's command, which is repeated with a new deadline each time.
+    // The limit consists of one deadline for the revocation check and the deadlines of the store's command, which is
+    // repeated.
     const mostMs = 3 * stall.commandMs + storeAgainMs + stall.roomMs;
     report.rule(longest <= mostMs, `${name}: none of the ${what} waits longer than ${mostMs} ms`);
     report.rule(
@@ -222,8 +223,8 @@ export function judgeSignOut(name: string, seen: Seen, stall: Stall, report: Rep
 }
 
 /**
- * Returns a filter for requests before and after the fault. It leaves out requests after a command that missed its
- * deadline because the machine was busy: the breaker was open then.
+ * Returns a filter for requests before and after the fault. It omits requests after a command that missed its deadline
+ * because the machine was busy, because the breaker was open then.
  */
 function healthyTimes(seen: Seen, stall: Stall): (each: Timed) => boolean {
   const { healthyAt, begunAt, healedAt, commandMs, windowMs, stalls } = stall;
@@ -264,12 +265,12 @@ function noReason(each: Span, missed: readonly Span[], windowMs: number): string
     : "503 without an earlier missed deadline";
 }
 
-/** Returns whether an earlier sign-out whose answer came too late had taken effect, so that this attempt got 401. */
+/** Returns whether an earlier sign-out took effect although its response came too late, so that this attempt got 401. */
 function isDone({ status }: Timed, before: Timed | undefined): boolean {
   return status === 401 && before?.status === 503;
 }
 
-/** Judges `/ready`: the status stays 200 and the body names the degraded checks. */
+/** Checks `/ready`: the status stays 200 and the body names the degraded checks. */
 export function judgeReadiness(name: string, seen: Seen, stall: Stall, report: Report): void {
   if (seen.ready.length === 0) return;
   const { begunAt } = stall;
@@ -297,7 +298,7 @@ function degradedOf({ status, body }: Timed): string | undefined {
   return word === "degraded" ? failing.toSorted().join() : undefined;
 }
 
-/** Judges the log: it contains warnings of the outages, each at most once in ten seconds. */
+/** Checks the log: it contains warnings of the outages, each at most once in ten seconds. */
 export function judgeWarnings(name: string, lines: readonly LogLine[], report: Report): void {
   const warnings = lines.filter(({ message }) => warning.test(message));
   let soonest = Number.POSITIVE_INFINITY;

@@ -23,7 +23,7 @@ export interface Timed extends Outcome {
 /** The start and end of a request by `performance.now()`, and its duration in milliseconds. */
 export type Span = Pick<Timed, "ms" | "startedAt" | "endedAt">;
 
-/** The answers that the clients of a service got before, during and after a fault of its Redis. */
+/** The responses that the clients of a service got before, during and after a fault of its Redis. */
 export interface Seen {
   readonly failOpen: boolean;
   /** Requests that sign users in and out to prepare the load. */
@@ -53,7 +53,7 @@ export interface LogLine {
 export interface StalledServiceOptions {
   readonly name: string;
   readonly failOpen: boolean;
-  /** The number of clients, each with one request in flight. With one client, no other requests use Redis. */
+  /** The number of clients, each with one request in flight. With a single client, no other request uses Redis. */
   readonly inFlight: number;
   readonly redisUrl: string;
   readonly variant: string;
@@ -66,11 +66,11 @@ export interface StalledService extends AsyncDisposable {
   readonly name: string;
   /** The log records of the service since its start. */
   readonly lines: readonly LogLine[];
-  /** The answers since the last `begin()`. */
+  /** The responses since the last `begin()`. */
   readonly seen: Seen;
   begin(): Promise<void>;
   hurry(hurries: boolean): void;
-  /** Returns whether no request has failed since `since`, and requests of each kind were sent. */
+  /** Returns whether no request has failed since `since` and requests of each kind were sent. */
   isWell(since: number, forgets: boolean): boolean;
   /**
    * Returns the milliseconds from `from` until half a second without an error began; undefined when there was none
@@ -128,7 +128,7 @@ export async function createStalledService(options: StalledServiceOptions): Prom
       pair ??= (await signIn(sessions, 1))[0];
       const token = pair?.access_token ?? "";
       const outcome = await logout(sessions, token);
-      // 401 after a 503: that sign-out took effect after its deadline.
+      // A 401 after a 503 means that the sign-out took effect after its deadline.
       if (outcome.status === 204 || (outcome.status === 401 && tries > 0)) {
         pair = undefined;
         tries = 0;

@@ -1,4 +1,4 @@
-/** Pending starts; an undefined element is skipped. */
+/** Starts that may be pending. An undefined element is skipped. */
 type Starting<T extends readonly unknown[]> = readonly [...{ [K in keyof T]: Promise<T[K]> | undefined }];
 
 /**

@@ -6,7 +6,7 @@ export interface Clock {
   readonly offset: number;
 }
 
-/** A half-open time span in epoch seconds: `from` belongs to it, `to` does not. */
+/** A half-open time span in epoch seconds: it includes `from` and excludes `to`. */
 export interface Stretch {
   readonly from: number;
   readonly to: number;

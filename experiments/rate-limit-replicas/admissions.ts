@@ -1,4 +1,4 @@
-/** When a request was sent and answered, by `performance.now()`. */
+/** The times at which a request was sent and answered, by `performance.now()`. */
 export interface Span {
   readonly replica: number;
   readonly sentAt: number;
@@ -37,8 +37,9 @@ export function excessOf(asked: readonly Asked[], { burst, ratePerMs }: Numbers)
 }
 
 /**
- * Returns how many requests were admitted too few between two refusals, in a time in which requests never paused: the bucket
- * had less than one token at both, so that all tokens that it gained were taken in between.
+ * Returns the number of requests that should have been admitted between two refusals but were not, in a period without
+ * pauses between requests. The bucket had less than one token at both refusals, so requests took all tokens that it gained
+ * in between.
  */
 export function shortageOf(asked: readonly Asked[], { ratePerMs }: Numbers): number {
   const refused = asked.filter(({ status }) => status === 429).toSorted((a, b) => a.sentAt - b.sentAt);

@@ -38,7 +38,9 @@ export async function load(
   return asked;
 }
 
-/** Sends one request after the other for an exempt path to each replica until `untilAt`: they wait for no store. */
+/**
+ * Sends requests for an exempt path to each replica until `untilAt`, one after the other. These requests wait for no store.
+ */
 export async function probe(ports: readonly number[], untilAt: number): Promise<Span[]> {
   const spans: Span[] = [];
   const probers = ports.map(async (port, replica) => {
@@ -56,7 +58,7 @@ export async function probe(ports: readonly number[], untilAt: number): Promise<
 
 /** A cycle of a key: a window without requests, a request, half a window without, and a flood for one and a half windows. */
 export interface Cycle {
-  /** The cycle's number, to tell its floods apart. */
+  /** The cycle's number, which distinguishes its floods. */
   readonly number: number;
   readonly phase: "idle" | "open" | "wait" | "flood";
 }

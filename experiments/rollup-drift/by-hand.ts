@@ -4,7 +4,7 @@ import { BEHIND, insert, momentOf, MONTHS } from "./replicas.ts";
 
 type Change = (pool: Pool, random: Random) => Promise<unknown>;
 
-// A row or a total of a tenant that changes by hand.
+// Selects a row or a total of a tenant whose rows change by hand.
 const someRow =
   "select id from sales where tenant_id is not distinct from $1 order by md5(id::text || $2) limit 1";
 const someTotal =
@@ -27,7 +27,7 @@ const changes: readonly Change[] = [
   (pool, random) => pool.query(`delete from sales_months where ctid = (${someTotal})`, chosen(random)),
   (pool, random) =>
     pool.query(`update sales_months set n = n + 1 where ctid = (${someTotal})`, chosen(random)),
-  // All rows of a tenant, so that only its totals are left.
+  // Delete all rows of a tenant, so that only its totals are left.
   (pool, random) => pool.query("delete from sales where tenant_id = $1", [random.pick(BEHIND)]),
 ];
 
@@ -37,7 +37,7 @@ export async function changeByHand(pool: Pool, random: Random): Promise<void> {
   for (let n = 0; n < count; n++) await random.pick(changes)(pool, random);
 }
 
-// Independent of the tested code: the server aggregates all rows by month and compares them with all totals.
+// This query is independent of the tested code: the server aggregates all rows by month and compares them with all totals.
 const wrongSql = `with live as (
   select tenant_id, date_trunc('month', at at time zone 'UTC')::date as month, category, sum(amount) as total, count(*) as n
   from sales group by 1, 2, 3

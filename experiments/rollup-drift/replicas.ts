@@ -87,7 +87,7 @@ repair = ${repair}`,
   for (const tenant of BEHIND) for (let n = 0; n < 12; n++) await insert(pool, tenant, base);
   await services[0]?.rollups?.["monthly"]?.rebuildAll();
 
-  /** Writes a row of a served tenant: refreshed in its transaction by one replica, by a job of the other. */
+  /** Writes a row of a served tenant. One replica refreshes its totals in the same transaction, the other by a job. */
   async function serve(random: Random): Promise<void> {
     const replica = random.whole(2);
     const rollup = services[replica]?.rollups?.["monthly"];
@@ -108,7 +108,7 @@ repair = ${repair}`,
         while (!isOver) {
           await serve(random);
           written += 1;
-          // Leave time for the work itself.
+          // Leave time for the statements themselves.
           await new Promise((done) => setTimeout(done, 5));
         }
       });

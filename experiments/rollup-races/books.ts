@@ -67,8 +67,8 @@ export async function openBooks(url: string, { schema, connections }: BooksOptio
   };
 }
 
-// Independent of the tested code, and of its time-zone arithmetic: PostgreSQL converts the time of each row to a local
-// month.
+// This query is independent of the tested code and of its time-zone arithmetic: PostgreSQL converts the time of each row to
+// a local month.
 export const LIVE = `select tenant_id, date_trunc('month', at at time zone '${ZONE}')::date as month, category,
   sum(amount)::numeric as total, count(*) as n, min(amount)::numeric as least, max(amount)::numeric as most
   from sales group by 1, 2, 3`;

@@ -6,14 +6,14 @@ import { setTimeout as delay } from "node:timers/promises";
 import type pg from "pg";
 import { type Bucket, LIVE, MOMENTS, ZONE } from "./books.ts";
 
-/** Processes that run refresh jobs. */
+/** Numbers of the processes that run refresh jobs. */
 const WORKERS = 2;
 const JOBS_AT_ONCE = 3;
 const POLL_MS = 20;
 /** Task of the jobs of `broken-swallowed-jobs`. */
 const ONCE = "once";
 
-/** Keeps the totals of the sales up to date. */
+/** Updates the totals of the sales. */
 export interface Keeper extends AsyncDisposable {
   /** Refreshes the totals of the buckets within the caller's transaction, or queues jobs in it. */
   touched(tx: Queryable, buckets: readonly Bucket[]): Promise<void>;
@@ -27,7 +27,7 @@ export interface KeeperOptions {
   readonly variant: string;
 }
 
-/** The ways to keep the totals: with the package alone, or through a service with the plugin. */
+/** The ways to update the totals: with the package alone, or through a service with the plugin. */
 export const keepers: Readonly<Record<string, (pool: pg.Pool, options: KeeperOptions) => Promise<Keeper>>> = {
   package: keepByPackage,
   plugin: keepByPlugin,
@@ -51,7 +51,7 @@ function defineMonthly(): Rollup {
 async function keepByPackage(pool: pg.Pool, { refresh, variant }: KeeperOptions): Promise<Keeper> {
   const rollup = defineMonthly();
   await rollup.ensureSchema(pool);
-  // Without rows this stores no totals, and therefore no time zone.
+  // If the table is empty, this stores no totals and therefore no time zone.
   await rollup.rebuildAll(pool);
   const refreshMany: Keeper["touched"] = async (tx, buckets) => void (await rollup.refreshMany(tx, buckets));
   if (refresh === "inline") {
@@ -173,7 +173,7 @@ async function queueOnce(table: JobTable, tx: Queryable, buckets: readonly Bucke
   }
 }
 
-/** Leaves the locks out of all statements: the fault of `broken-one-statement` in a service, whose lock is a statement. */
+/** Omits the locks from all statements: the fault of `broken-one-statement` in a service, whose lock is a statement. */
 function withoutLocks(tx: Queryable): Queryable {
   return {
     query<R extends Row>(text: string, values?: unknown[]) {

@@ -77,17 +77,17 @@ function words(draws: Draws, count: number): string {
   return Array.from({ length: count }, () => `word${draws.below(200)}`).join(" ");
 }
 
-/** One search of a tenant, and the kinds of its query and filter. */
+/** One search by a tenant, and the kinds of its query and filter. */
 export interface Asked {
   readonly tenant: string;
-  /** The tenant whose vectors, words and name the search uses; may be the same one. */
+  /** The tenant whose vectors, words and name the search uses; it may be the searching tenant. */
   readonly other: string;
   readonly request: SearchRequest;
   readonly kind: "vector" | "words" | "hybrid";
   readonly filter: "none" | "plain" | "hostile";
 }
 
-/** Draws a random search of one tenant; half of the query vectors come from another tenant's documents. */
+/** Draws a random search by one tenant. Half of the query vectors come from another tenant's documents. */
 export function drawSearch(held: readonly Held[], draws: Draws): Asked {
   const own = draws.of(held);
   const other = draws.of(held);

@@ -116,7 +116,7 @@ function isLoaded(_chunk: BulkChunk, n: number): boolean {
   return n % 20 !== 5;
 }
 
-/** Returns random vectors, the same one for the same text. */
+/** Returns random vectors. Equal texts have the same vector. */
 const embed: Embed = (texts) =>
   texts.map((text) => {
     const seed = Buffer.from(text).reduce((sum, byte) => (sum * 31 + byte) | 0, 7);

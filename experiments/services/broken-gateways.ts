@@ -8,7 +8,7 @@ function targetOf(routes: readonly RouteOptions[], { url = "" }: IncomingMessage
   return routes.find(({ prefix }) => url.startsWith(prefix))?.targets[0];
 }
 
-/** Middleware before a gateway that sends a POST through it again after a response of 500 or above. */
+/** Middleware that sends a POST through the gateway again after a response of 500 or above. */
 export const repeatPosts: Proxy = (req, res, next) => {
   if (req.method === "POST" && req.headers["x-repeated"] === undefined) {
     res.on("finish", () => res.statusCode >= 500 && repeat(req));
@@ -24,7 +24,7 @@ function repeat({ url: path, socket, headers: given }: IncomingMessage): void {
   sent.end();
 }
 
-/** A gateway that passes on bytes without waiting for the other side to read them. */
+/** A gateway that forwards bytes without waiting for the other side to read them. */
 export function withoutBackpressure(routes: readonly RouteOptions[]): Proxy {
   return (req, res, next) => {
     const target = targetOf(routes, req);

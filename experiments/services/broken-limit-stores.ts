@@ -1,14 +1,14 @@
 import type { Cache } from "@svc/cache";
 import type { RateLimitStore } from "@svc/rate-limit";
 
-/** Returns a store with the fault of a variant; undefined if it has none. */
+/** Returns a store with the fault of a variant; undefined if the variant has none. */
 export function brokenLimitStore(variant: string, redis: Cache["redis"]): RateLimitStore | undefined {
   if (variant === "broken-two-steps") return inTwoSteps(redis);
   if (variant === "broken-fixed-window") return inFixedWindows(redis);
   return undefined;
 }
 
-/** Reads a bucket and writes it in a second step, between which other requests read the same tokens. */
+/** Reads a bucket and writes it in a second step. Between the steps, other requests read the same tokens. */
 function inTwoSteps(redis: Cache["redis"]): RateLimitStore {
   return {
     async take(key, { limit, windowSeconds, burst }, cost) {
@@ -29,7 +29,10 @@ if count == tonumber(ARGV[1]) then redis.call('EXPIRE', KEYS[1], ARGV[2]) end
 return count
 `;
 
-/** Counts in windows that begin with a request, so that the end of one and the beginning of the next admit twice the limit. */
+/**
+ * Counts in windows that begin with a request, so that the end of one window and the beginning of the next admit twice the
+ * limit.
+ */
 function inFixedWindows(redis: Cache["redis"]): RateLimitStore {
   return {
     async take(key, { limit, windowSeconds }, cost) {

@@ -9,7 +9,7 @@ import { setTimeout as delay } from "node:timers/promises";
 type Store = TokenStore & RevocationCheck;
 
 const keyPrefix = "svc:auth:";
-// Has the length of a real nonce, and differs from every other argument of the scripts.
+// This value has the length of a real nonce, and differs from every other argument of the scripts.
 const anyNonce = "00000000-0000-4000-8000-000000000000";
 
 /** Returns a store with the fault of a variant; undefined for variants whose fault is elsewhere. */

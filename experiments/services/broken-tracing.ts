@@ -5,14 +5,14 @@ import type { ExportFigures } from "./traced.ts";
 
 type Middleware = (req: IncomingMessage, res: ServerResponse, next: (error?: unknown) => void) => void;
 
-/** The provider of the SDK, whose processor is private. */
+/** The provider of the SDK. Its processor is private. */
 interface Provider {
   forceFlush(): Promise<void>;
   readonly _activeSpanProcessor: SpanProcessor;
 }
 
 const PASS_MS = 20;
-/** Fewer than fill the queue of the service, so that it drops none. */
+/** This number does not fill the queue of the service, so the service drops no span. */
 const MOST_PASSED = 1024;
 
 function provider(): Provider {
@@ -29,7 +29,7 @@ export function awaitsExport(): Middleware {
   };
 }
 
-/** Puts a queue without a bound in front of the service's own, which then never overflows. */
+/** Adds an unbounded queue in front of the service's own queue, which then never overflows. */
 export function removeBound(exports: () => Promise<ExportFigures>): void {
   const processor = provider()._activeSpanProcessor;
   const passOn = processor.onEnd.bind(processor);

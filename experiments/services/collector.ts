@@ -1,9 +1,9 @@
 import { type Behaviour, openOtlpReceiver } from "@svc/test-support/otlp";
 import { announce, answerQuestions } from "../harness/within-service.ts";
 
-/** What the collector accepted since the previous question. */
+/** The counts of the collector since the previous question. */
 export interface Accepted {
-  /** Spans whose request got a 200. */
+  /** Spans in requests to which the collector responded with 200. */
   readonly spans: number;
   /** Spans that were accepted more than once. */
   readonly repeated: number;

@@ -10,7 +10,7 @@ export interface EdgeSettings {
 }
 
 const settings = settingsOfParent<EdgeSettings>();
-// More bytes than the system buffers for a connection whose client does not read.
+// The body is larger than the buffers of the system for a connection whose client does not read.
 const page = Buffer.alloc(32 * 1024 * 1024, "a");
 
 async function asBuilt(): Promise<void> {

@@ -31,7 +31,7 @@ app.use(problemHandler());
 answerQuestions({
   memory: () => process.memoryUsage.rss(),
   readiness: () => readiness.check(AbortSignal.timeout(1_000)),
-  /** Lets the rest of every target end now. */
+  /** Ends the pause of every target now. */
   endRests: () => (advancedMs += restMs),
 });
 listenAndAnnounce(createServer(app));

@@ -61,7 +61,7 @@ const work: JobHandler = async (_payload, job) => {
 if (variant === "broken-ack-first" || variant === "broken-read-then-write") {
   workBadly(variant, { pool, table, notes, handler: work });
 } else {
-  // Default prefetch and concurrency.
+  // Use the default prefetch and concurrency.
   createWorker({ table, handlers: { work }, onEvent: (event) => notes.record(event) }).start();
 }
 announce(process.pid);

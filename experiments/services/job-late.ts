@@ -13,7 +13,7 @@ export interface LateSettings {
   readonly variant: string;
 }
 
-/** How a job of the task `late` ends, and after how many milliseconds. */
+/** The outcome of a job of the task `late`, and its delay in milliseconds. */
 export interface LatePayload {
   readonly ms: number;
   readonly ends: "done" | "failed" | "stopped";

@@ -37,6 +37,6 @@ app.use(limited as never);
 app.get(["/", "/health"], (_req, res) => void res.end());
 app.use(((_error, _req, res, _next) => void res.status(429).end()) as express.ErrorRequestHandler);
 
-// The check loads the script and makes the connection, so that the load begins with a store that answers.
+// The check loads the script and opens the connection, so that the load begins with a store that responds.
 answerQuestions({ ready: async () => (await limited.readiness().check(AbortSignal.timeout(5000))).healthy });
 listenAndAnnounce(createServer(app));

@@ -10,7 +10,7 @@ export interface ReplicaSettings {
   readonly plain: boolean;
   /** Default: a free port. */
   readonly port?: number;
-  /** Milliseconds after SIGTERM from which requests count as late. Default: none does. */
+  /** Milliseconds after SIGTERM from which requests count as late. Default: no request does. */
   readonly lateMs?: number;
 }
 

@@ -45,7 +45,7 @@ async function storeInCode(broken: BrokenStores | undefined): Promise<Store | un
 }
 
 async function start(): Promise<number | undefined> {
-  // Loaded on demand: most services run as built.
+  // Load this on demand, because most services run as built.
   const broken = variant === undefined ? undefined : await import("./broken-stores.ts");
   const revocation = await storeInCode(broken);
   const wait =

@@ -15,7 +15,7 @@ export interface TenantsSettings {
   readonly variant: string;
 }
 
-/** What the handlers saw in the database, including those of aborted requests. */
+/** The rows that the handlers saw in the database, including handlers of aborted requests. */
 export interface Seen {
   /** The number of rows of the request's tenant. */
   readonly own: number;
@@ -23,7 +23,7 @@ export interface Seen {
   readonly foreign: number;
   /** The number of rows seen while no tenant was set. */
   readonly unset: number;
-  /** How often a connection served another tenant than before. */
+  /** The number of times that a connection served another tenant than before. */
   readonly turns: number;
   readonly ready: string;
 }

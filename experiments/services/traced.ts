@@ -22,7 +22,7 @@ export interface TracedBody {
   readonly state: string | null;
 }
 
-/** What the service reports of its exports. */
+/** The service's report of its exports. */
 export interface ExportFigures {
   readonly exported: number;
   readonly dropped: number;
@@ -48,7 +48,7 @@ function body(n: string): TracedBody {
 }
 
 async function main(): Promise<void> {
-  // Loaded on demand: most services run as built.
+  // Load this on demand, because most services run as built.
   const broken = variant.startsWith("broken-") ? await import("./broken-tracing.ts") : undefined;
   const service = await createService({
     env: {},

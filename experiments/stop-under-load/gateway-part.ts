@@ -28,10 +28,10 @@ const goingAway = 1001;
 /** Restarts two replicas behind a gateway in turn, while clients send requests through it. */
 export async function runGatewayPart(run: Run, report: Report): Promise<void> {
   await using stack = new AsyncDisposableStack();
-  // Restarted replicas keep their ports, which no connection of another process may have taken.
+  // Restarted replicas keep their ports, which connections of other processes must not use meanwhile.
   const startReplica = async (port?: number): Promise<ServiceProcess> =>
     stack.use(await startService("replica.ts", { ...settingsOf(run), port: port ?? (await freePort()) }));
-  // All replicas in the order of their start, also those that have ended.
+  // All replicas in the order of their start, including those that have ended.
   const replicas = [await startReplica(), await startReplica()];
   const sockets = stack.use(await startSocketServer());
   const settings: EdgeGatewaySettings = {

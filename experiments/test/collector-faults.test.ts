@@ -10,7 +10,7 @@ describe("limitsOf()", () => {
     expect(limitsOf({ p50: 1, p99: 4 }, { p50: 3, p99: 10 })).to.deep.equal({ p50: 2.1, p99: 16 });
   });
 
-  it("permits a quarter more than two equal p99", () => {
+  it("permits a quarter more than p99 if both p99 are equal", () => {
     expect(limitsOf({ p50: 1, p99: 8 }, { p50: 1, p99: 8 }).p99).to.equal(10);
   });
 });
@@ -93,7 +93,7 @@ describe("the table of collector-faults", () => {
     ]);
   });
 
-  it("has a line for each fault, and dashes for results that are not known", () => {
+  it("has a line for each fault, and dashes for unknown results", () => {
     const unknown = { latency: undefined, exported: undefined, dropped: undefined, failedBatches: undefined };
     const [head, ...lines] = tableOf([row, { ...row, ...unknown, fault: "exit", states: [] }]);
     expect(head).to.match(/^fault +rounds +requests .*verdict$/);

@@ -5,13 +5,13 @@ import { readDocument } from "../described-fuzz/document.ts";
 import { describedFuzz } from "../described-fuzz.ts";
 import { expectBroken, expectHeld, quickRun } from "./support/quick-run.ts";
 
-// A fixed seed, so that a failure is reproducible.
+// Use a fixed seed, so that a failure is reproducible.
 const seed = 20_261_128;
 
 describe("described-fuzz", function () {
   this.timeout(180_000);
 
-  it("DOC-1 ERR-15 ERR-16 answers requests made from /openapi.json as the document says", async () => {
+  it("DOC-1 ERR-15 ERR-16 responds to requests made from /openapi.json as the document states", async () => {
     const report = await quickRun(describedFuzz, { seed, cases: 500 });
     expectHeld(report);
     expect(report.value("all", "requests")).to.equal(500);

@@ -4,7 +4,7 @@ import { createRandom } from "../fuzz/random.ts";
 import { fuzz } from "../fuzz.ts";
 import { expectBroken, expectHeld, quickRun } from "./support/quick-run.ts";
 
-// A fixed seed, so that a failure is reproducible.
+// Use a fixed seed, so that a failure is reproducible.
 const seed = 20_261_121;
 
 describe("fuzz", function () {

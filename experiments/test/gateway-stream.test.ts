@@ -4,7 +4,7 @@ import { expectBroken, expectHeld, quickRun } from "./support/quick-run.ts";
 describe("gateway-stream", function () {
   this.timeout(120_000);
 
-  it("passes on large bodies in bounded memory, and ends requests of clients that disconnect", async () => {
+  it("forwards large bodies in bounded memory, and ends requests of clients that disconnect", async () => {
     expectHeld(await quickRun(gatewayStream));
   });
 

@@ -10,7 +10,7 @@ describe("logout-reach", function () {
   let built: Collected;
   const broken = new Map<string, Collected>();
 
-  // No run judges latencies, so run all of them concurrently.
+  // No run checks latencies, so run all of them concurrently.
   before(async () => {
     const variant = async (name: string): Promise<void> => {
       broken.set(name, await quickRun(logoutReach, { variant: name, cases: 20 }));

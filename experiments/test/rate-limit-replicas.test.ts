@@ -6,7 +6,7 @@ describe("rate-limit-replicas", function () {
   this.timeout(120_000);
   testProgram("redis");
 
-  it("RATE-3 RATE-5 admits what one bucket allows over two replicas, and everything while Redis is frozen", async () => {
+  it("RATE-3 RATE-5 admits over two replicas as many requests as one bucket allows, and all requests while Redis is frozen", async () => {
     expectHeld(await quickRun(rateLimitReplicas));
   });
 

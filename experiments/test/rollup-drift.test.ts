@@ -4,7 +4,7 @@ import { expectBroken, expectHeld, quickRun } from "./support/quick-run.ts";
 describe("rollup-drift", function () {
   this.timeout(120_000);
 
-  it("ROLL-2 finds every bucket that was changed by hand and no other one, and repairs them", async () => {
+  it("ROLL-2 finds every bucket that was changed by hand and no other bucket, and repairs them", async () => {
     expectHeld(await quickRun(rollupDrift, { seed: 2 }));
   });
 

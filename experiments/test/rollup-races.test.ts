@@ -8,7 +8,7 @@ describe("rollup-races", function () {
   let built: Collected;
   const broken = new Map<string, Collected>();
 
-  // No run judges latencies, so run all of them concurrently; they share a server.
+  // No run checks latencies, so run all of them concurrently; they share a server.
   before(async () => {
     const variant = async (name: string): Promise<void> => {
       broken.set(name, await quickRun(rollupRaces, { variant: name }));

@@ -9,7 +9,7 @@ describe("search-tenants", function () {
   let built: Collected;
   const broken = new Map<string, Collected>();
 
-  // No run judges latencies, so run all of them concurrently; they share a server.
+  // No run checks latencies, so run all of them concurrently; they share a server.
   before(async () => {
     const variant = async (name: string): Promise<void> => {
       broken.set(name, await quickRun(searchTenants, { variant: name, cases: 20 }));

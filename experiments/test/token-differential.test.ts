@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { tokenDifferential } from "../token-differential.ts";
 import { expectBroken, expectHeld, quickRun } from "./support/quick-run.ts";
 
-// A fixed seed, so that a failure is reproducible.
+// Use a fixed seed, so that a failure is reproducible.
 const seed = 20_261_121;
 
 describe("token-differential", function () {

@@ -8,7 +8,7 @@ import { type Fault, faults, type FaultyServer, startFaultyServer } from "./faul
 const CONCURRENT = 8;
 const totalMs = 1_000;
 const coolDownMs = 500;
-/** How late a timer may be: half a second of the client's coarse timers, and the machine. */
+/** Maximum delay of a timer in milliseconds: half a second of the client's coarse timers, plus the delay of the machine. */
 const lateMs = 500;
 const quickLateMs = 3_000;
 const attempts = 3;
@@ -18,7 +18,7 @@ interface Outcome {
   readonly failed: boolean;
 }
 
-/** Calls services with faults with a client of `@svc/http-client`, and counts the requests that reach them. */
+/** Calls faulty services with a client of `@svc/http-client`, and counts the requests that reach them. */
 export async function runClientPart(run: Run, report: Report): Promise<void> {
   const stray: unknown[] = [];
   const count = (error: unknown): void => void stray.push(error);

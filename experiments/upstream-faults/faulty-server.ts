@@ -10,10 +10,10 @@ export interface Arrival {
   readonly head: string;
 }
 
-/** How a server behaves towards a request. */
+/** The behaviour of a server for one request. */
 export interface Fault {
   readonly name: string;
-  /** Whether a call that meets it shows that the service is down, so that the circuit breaker must open. */
+  /** Whether a call with this fault shows that the service is down, so that the circuit breaker must open. */
   readonly isOutage: boolean;
   /** Undefined for a server that does not listen. */
   readonly answer: ((socket: Socket, foreign: string) => void) | undefined;
@@ -24,7 +24,7 @@ const ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}";
 export const statusOf = (status: number, more = ""): string =>
   `HTTP/1.1 ${status} x\r\nContent-Length: 0\r\n${more}\r\n`;
 
-/** Writes again and again, until the client has left. */
+/** Writes repeatedly until the client has disconnected. */
 function repeat(socket: Socket, everyMs: number, bytes: string | Buffer): void {
   const timer = setInterval(() => socket.writableNeedDrain || socket.write(bytes), everyMs);
   socket.on("close", () => clearInterval(timer));
@@ -91,7 +91,10 @@ export const faults: readonly Fault[] = [
   },
 ];
 
-/** Returns where the first request of some text ends; undefined while it is incomplete. Bodies have a length. */
+/**
+ * Returns the index of the end of the first request in a string; undefined while the request is incomplete. Bodies have a
+ * length.
+ */
 function endOfRequest(text: string): number | undefined {
   const head = text.indexOf("\r\n\r\n") + 4;
   if (head < 4) return undefined;
@@ -104,7 +107,7 @@ export interface FaultyServer extends AsyncDisposable {
   readonly arrivals: readonly Arrival[];
   /** The number of open connections. */
   readonly connections: number;
-  /** Makes the server answer correctly. */
+  /** Makes the server respond correctly. */
   heal(): Promise<void>;
 }
 
@@ -132,7 +135,7 @@ export async function startFaultyServer(fault: Fault, foreign: string): Promise<
       }
     });
   });
-  // A server that heals listens again, and no connection of another process may have taken its port.
+  // A server that recovers listens again on its port, which connections of other processes must not use meanwhile.
   const port = await freePort();
   server.listen(port, "127.0.0.1");
   await once(server, "listening");

@@ -1,15 +1,15 @@
 import type { Agent, IncomingMessage } from "node:http";
 import { request } from "node:http";
 
-/** The bytes and milliseconds of a body after which the client leaves. */
+/** The bytes and milliseconds of a body after which the client disconnects. */
 const mostBytes = 64 * 1024;
 const mostMs = 200;
-/** Milliseconds without a response after which the client gives up. */
+/** Milliseconds without a response after which the client disconnects. */
 const patienceMs = 30_000;
 
 /**
- * How a call ended: with the whole response, with a connection that broke off during or before the response, or because
- * the client had read enough.
+ * How a call ended: with the whole response, with a connection that broke during or before the response, or because the
+ * client had read enough.
  */
 export type Ending = "complete" | "cut off" | "left" | "no response";
 
@@ -26,7 +26,7 @@ export interface GatewayCall {
   readonly ms: number;
 }
 
-/** Headers that a gateway must not pass on from a client that is not a trusted proxy; all values contain `forged`. */
+/** Headers that a gateway must not forward from a client that is not a trusted proxy; all values contain `forged`. */
 const forged: Readonly<Record<string, string>> = {
   "X-Forwarded-For": "6.6.6.6, forged",
   "X-Forwarded-Host": "forged.example",
@@ -101,7 +101,7 @@ async function endingOf(
       if (bytes > mostBytes) leave();
     }
   } catch {
-    // The connection broke off; `complete` says so.
+    // The connection broke, which `complete` reports.
   }
   clearTimeout(timer);
   const ending = hasLeft ? "left" : res.complete ? "complete" : "cut off";

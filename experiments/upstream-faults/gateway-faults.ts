@@ -1,6 +1,6 @@
 import { type Fault, faults, statusOf } from "./faulty-server.ts";
 
-/** A fault of the two targets of a route, and how calls through a gateway then end. */
+/** A fault of the two targets of a route, and the results of calls through a gateway with this fault. */
 export interface GatewayFault {
   readonly fault: Fault;
   /** The fault of the second target. Default: the same. */
@@ -34,7 +34,7 @@ const results: Readonly<Record<string, readonly string[]>> = {
   "redirects away": ["302 complete"],
 };
 
-/** Response headers that a gateway must not pass on; all values contain `foreign`. */
+/** Response headers that a gateway must not forward; all values contain `foreign`. */
 const foreignHeaders = [
   "Connection: X-Hop, X-Foreign",
   "X-Hop: foreign",
@@ -47,12 +47,12 @@ const foreignHeaders = [
   "X-Request-ID: foreign",
 ];
 
-/** The faults that a client meets, and those that only a gateway can meet. */
+/** The faults that a client can encounter, and those that only a gateway can encounter. */
 export const gatewayFaults: readonly GatewayFault[] = [
   ...faults.map((fault) => ({
     fault,
     results: results[fault.name] ?? [],
-    // A target that dies has responded before, so that it is paused only if the calls overlap.
+    // A target that fails has responded before, so that it is paused only if the calls overlap.
     rests: (results[fault.name] ?? []).includes("503 problem") && fault.name !== "dies",
   })),
   {

@@ -13,12 +13,12 @@ import { runSmuggling } from "./smuggling.ts";
 const CONCURRENT = 8;
 const timeoutMs = 500;
 const connectTimeoutMs = 200;
-/** How late a call may end: undici checks its time limits twice per second. */
+/** Milliseconds by which a call may end late: undici checks its time limits twice per second. */
 const lateMs = 1_000;
 const quickLateMs = 3_000;
-/** Calls after the fault, for both targets. */
+/** The number of calls after the fault, for both targets. */
 const healedCalls = 10;
-/** Milliseconds within which a request ends whose client has left. */
+/** Milliseconds within which a request ends after its client has disconnected. */
 const leftMs = 1_000;
 const quickLeftMs = 5_000;
 
@@ -29,7 +29,7 @@ interface FaultyRoute extends GatewayFault {
   readonly servers: readonly FaultyServer[];
 }
 
-/** Calls services with faults through one gateway in a process of its own, and counts the requests that reach them. */
+/** Calls faulty services through one gateway in its own process, and counts the requests that reach them. */
 export async function runGatewayPart(run: Run, report: Report): Promise<void> {
   const none: Fault = { name: "foreign", isOutage: false, answer: (socket) => socket.destroy() };
   await using stack = new AsyncDisposableStack();
@@ -90,14 +90,14 @@ async function runFault(
 
   await Promise.all(servers.map((server) => server.heal()));
   await gateway.ask("endRests");
-  // One after the other, because each target gets only one request as its trial.
+  // Send one call after the other, because each target gets only one request as its trial.
   const healed = await callAll(gateway.port, route, healedCalls, 1);
   const good = healed.filter((each) => resultOf(each) === "200 complete").length;
   report.rule(good === healedCalls, `${name}: calls succeed after the fault (${good} of ${healedCalls})`);
   report.rule(gateway.exit === undefined, `${name}: the gateway's process survives (${gateway.ending})`);
 }
 
-/** Checks that requests whose clients have left also end at the service. */
+/** Checks that requests whose clients have disconnected also end at the service. */
 async function judgeEnds({ name, servers }: FaultyRoute, { quick }: Run, report: Report): Promise<void> {
   const open = (): number => servers.reduce((sum, { connections }) => sum + connections, 0);
   const most = quick ? quickLeftMs : leftMs;

@@ -54,7 +54,7 @@ export function judgeCalls(
   report.rule(returned === 0, `${name}: no header of another connection reaches the client (${returned})`);
 }
 
-/** Returns how a problem differs from the documentation; undefined if it does not. */
+/** Returns the difference between a problem and the documentation; undefined if there is none. */
 function problemFault(
   { status, headers, body, rawHeaders }: GatewayCall,
   prefix: string,

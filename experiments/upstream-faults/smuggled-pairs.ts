@@ -67,7 +67,7 @@ const pairsOf = (texts: Readonly<Record<string, string>>, isValid: boolean): rea
 /** All pairs. */
 export const pairs: readonly Pair[] = [...pairsOf(invalid, false), ...pairsOf(valid, true)];
 
-/** Two valid requests: the service receives both, which shows that the experiment would notice a second request. */
+/** Two valid requests. The service receives both, which shows that the experiment would notice a second request. */
 export const pipelined: Pair = {
   name: "two valid requests",
   bytes: `${get}\r\n${second.replace("\r\n\r\n", `\r\n${closing}\r\n`)}`,

@@ -46,7 +46,7 @@ export async function runSmuggling(report: Report): Promise<void> {
       const expected = pair.isValid ? "200 and 1 request" : "400 and 0 requests";
       const found = `${statuses} and ${arrived} request${arrived === 1 ? "" : "s"}`;
       if (found !== expected) faults.push(`${pair.name}: ${found}`);
-      // A gateway and a service that disagree about the end of a request mix up the responses after it.
+      // If a gateway and a service disagree about the end of a request, they mix up the responses after it.
       const path = `/smuggle/after-${count}`;
       const after = await send(gateway.port, path);
       if (after.body !== path) wrongAnswers.push(pair.name);
@@ -73,7 +73,7 @@ function secondsOf(received: readonly IncomingMessage[]): number {
   return received.filter(({ url }) => url === "/smuggle/second").length;
 }
 
-/** Starts a service that accepts also invalid requests, and responds with the path. */
+/** Starts a service that also accepts invalid requests, and responds with the path. */
 async function startRecorder(): Promise<Recorder> {
   const received: IncomingMessage[] = [];
   const server = createServer({ insecureHTTPParser: true }, (req, res) => {
@@ -91,7 +91,7 @@ async function startRecorder(): Promise<Recorder> {
   };
 }
 
-/** Sends bytes on a connection of their own, and returns the statuses of the responses on it. */
+/** Sends bytes on a separate connection, and returns the statuses of the responses on it. */
 async function exchange(port: number, { bytes }: Pair, pieces: number): Promise<string> {
   const socket = connect({ port, host: "127.0.0.1" });
   const chunks: Buffer[] = [];

@@ -1,6 +1,6 @@
 import type { Mutants } from "./mutant.ts";
 
-/** Mutants of the rules on: monthly totals, search. */
+/** Mutants of the rules on monthly totals and search. */
 export const data: Mutants = {
   "ROLL-1": {
     file: "packages/rollups/src/sql/recompute.ts",

@@ -1,6 +1,6 @@
 import type { Mutants } from "./mutant.ts";
 
-/** Mutants of the rules on: authentication, claims, key sets, tenancy. */
+/** Mutants of the rules on authentication, claims, key sets and tenancy. */
 export const identity: Mutants = {
   "AUTH-1": {
     file: "packages/express/src/configure.ts",

@@ -1,10 +1,10 @@
-/** A fault in a source file that a test must detect; the title of that test names the rule. */
+/** A fault in a source file that a test must detect. The title of that test names the rule. */
 export interface Mutant {
   /** The source file, from the root of the repository. */
   readonly file: string;
-  /** The text to replace; it occurs exactly once in that file. */
+  /** The text to replace. It occurs exactly once in that file. */
   readonly find: string;
-  /** The replacement, with which the file still parses. */
+  /** The replacement. The file must still parse with it. */
   readonly replace: string;
   /**
    * The test file that detects the fault. Default: all files that name the rule, those of the rule's own package first.
@@ -12,7 +12,7 @@ export interface Mutant {
   readonly test?: string | undefined;
 }
 
-/** The reason why a rule has no mutant: no single change of a source breaks it. */
+/** The reason why a rule has no mutant: no single change of a source breaks the rule. */
 export interface NoMutant {
   readonly none: string;
 }

@@ -1,6 +1,6 @@
 import type { Mutants } from "./mutant.ts";
 
-/** Mutants of the rules on: issuing, revocation, refresh, federated sign-in. */
+/** Mutants of the rules on issuing, revocation, refresh and federated sign-in. */
 export const sessions: Mutants = {
   "ISS-1": {
     file: "packages/token-issuer/src/auth-routes.ts",

@@ -1,6 +1,6 @@
 import type { Mutants } from "./mutant.ts";
 
-/** Mutants of the rules on: profiles, ports, environment, configuration, performance budget, versioning. */
+/** Mutants of the rules on profiles, ports, environment, configuration, performance budget and versioning. */
 export const setup: Mutants = {
   "PROF-1": {
     file: "packages/express/src/configure.ts",

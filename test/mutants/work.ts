@@ -1,6 +1,6 @@
 import type { Mutants } from "./mutant.ts";
 
-/** Mutants of the rules on: job queue, events, outbox, inbox, scheduler. */
+/** Mutants of the rules on job queue, events, outbox, inbox and scheduler. */
 export const work: Mutants = {
   "JOB-1": {
     file: "packages/job-table/src/options.ts",

@@ -14,7 +14,7 @@ interface Addition {
   server?(app: Express): Promise<Server>;
 }
 
-// Imported on demand: a process loads only the package of its own case.
+// Import these on demand, so that a process loads only the package of its own case.
 const additions: Readonly<Record<string, Addition>> = {
   "request-id": {
     async front(app) {

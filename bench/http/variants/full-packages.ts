@@ -17,9 +17,8 @@ import { addGuardedRoute, type Seen } from "../route.ts";
 import { audience, createIssuer, issuerUrl } from "../tokens.ts";
 
 /**
- * Starts an application made of single packages, with authentication and tenants. Setting: `cached`, `uncached` for a
- * verifier that remembers no token, `info` for one log line per request, or `tuned` for an application passed to
- * `tune()`.
+ * Starts an application that uses the single packages, with authentication and tenants. Setting: `cached`, `uncached` for a
+ * verifier that remembers no token, `info` for one log line per request, or `tuned` for an application passed to `tune()`.
  */
 export async function start(setting: string): Promise<Subject> {
   const level = setting === "info" ? "info" : "warn";

@@ -13,8 +13,8 @@ import { proofOf } from "../proof.ts";
 import { addRoute } from "../route.ts";
 
 /**
- * Starts an application made of single packages. Setting: the log level `info` or `warn`, or `tuned` for level `warn` in an
- * application passed to `tune()`.
+ * Starts an application that uses the single packages. Setting: the log level `info` or `warn`, or `tuned` for level `warn`
+ * in an application passed to `tune()`.
  */
 export async function start(setting: string): Promise<Subject> {
   const level = setting === "info" ? "info" : "warn";

@@ -17,7 +17,7 @@ import type { TracedSubject } from "../traced-subject.ts";
 /** The tracing of a case. */
 interface Tracing {
   readonly middleware?: Middleware;
-  /** The number of spans that a request makes, if the case has exactly that many. */
+  /** The number of spans that a request creates, if the case always creates the same number. */
   readonly perRequest?: number;
   readonly spans: () => Promise<number>;
   /** Returns the name of the last span. */
@@ -28,7 +28,7 @@ interface Tracing {
 
 const require = createRequire(import.meta.url);
 
-// Traces start here: without a caller's decision, the sample ratio decides.
+// Traces start here: no caller decides about sampling, so the sample ratio does.
 const requests = Array.from({ length: 64 }, (_, index) =>
   requestBytes("GET", urlOf(index), {
     Host: "localhost:8000",
@@ -103,7 +103,7 @@ function stockTracing({ spans, last }: Stock): Tracing {
   return { perRequest: 1, spans, lastName: async () => last()?.name };
 }
 
-/** Mounts `telemetry()` in an application whose requests have spans already. */
+/** Mounts `telemetry()` in an application whose requests already have spans. */
 async function beside(instrumented: Stock): Promise<Tracing> {
   const tracing = await ours({ exporter: "memory" });
   return {

@@ -14,7 +14,7 @@ export interface Traced {
 
 /** The tracing of a case. */
 interface Tracing {
-  /** Traces the pool, if that has to be asked for. */
+  /** Traces the pool, if the tracing needs a call for that. */
   readonly trace?: (pool: InstanceType<typeof import("pg").Pool>) => void;
   /** Runs statements inside an open span, which `spans()` does not count. */
   readonly within: (run: () => Promise<void>) => Promise<void>;
@@ -24,7 +24,7 @@ interface Tracing {
 
 const require = createRequire(import.meta.url);
 
-/** Sends statements on one connection, one after the other. */
+/** Sends statements sequentially on one connection. */
 export async function start(setting: string): Promise<TracedSubject> {
   const { by, url } = JSON.parse(setting) as Traced;
   const { trace, within, spans, perStatement } = await tracingOf(by);

@@ -4,7 +4,9 @@ import type { Subject } from "../../harness/subject.ts";
 const text = Buffer.alloc(16 * 1024, "a");
 let started = false;
 
-/** A subject whose cost is known: each piece of work hashes the same text as often as the setting says. */
+/**
+ * A subject whose cost is known: each piece of work hashes the same text the number of times that the setting specifies.
+ */
 export async function start(setting: string): Promise<Subject> {
   if (started) throw new Error("another case runs in this process");
   started = true;

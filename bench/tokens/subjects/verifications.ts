@@ -23,7 +23,7 @@ export interface Verifying {
 /** Returns an object for the caller of a token; returns undefined or throws if the token is refused. */
 export type Verify = (token: string) => object | undefined;
 
-// Fewer callers than the caches hold, so that all are remembered.
+// Use fewer callers than the caches hold, so that the caches remember all of them.
 const CALLERS = 64;
 const LEEWAY_SECONDS = 30;
 
@@ -37,7 +37,7 @@ export async function start(setting: string): Promise<Subject> {
     prove: async () => proveVerifications(verify, issuer, verifying),
     async run(count) {
       for (let at = 0; at < count; at++) {
-        // A new string each time, as a header parser makes it: V8 remembers the hash of a string.
+        // Create a new string each time, as a header parser does, because V8 remembers the hash of a string.
         if (verify(tokens[at % CALLERS]?.toString("latin1") ?? "") === undefined)
           throw new Error("a good token was refused");
       }
@@ -66,7 +66,7 @@ function ours({ secret, publicKey }: Issuer, isCached: boolean): Verify {
   };
 }
 
-/** Returns the verifier of fast-jwt. The key is passed as text, from which fast-jwt makes a key object once. */
+/** Returns the verifier of fast-jwt. It gets the key as a string, from which fast-jwt creates a key object once. */
 function fastJwt({ secret, publicKey }: Issuer, algorithm: TokenAlgorithm, isCached: boolean): Verify {
   const verify = createFastVerifier({
     key: publicKey ?? secret,

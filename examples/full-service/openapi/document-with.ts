@@ -1,7 +1,7 @@
 import { createService, type ServiceOptions } from "@svc/express";
 import { expensesService } from "../src/service.ts";
 
-/** Nothing listens there: the document does not depend on the database. */
+/** No server listens there, because the document does not depend on the database. */
 const NO_DATABASE = "postgres://someone@127.0.0.1:1/none";
 
 /**

@@ -1,27 +1,27 @@
 import type { Exchange } from "./recorded-files.ts";
 import type { Judge, Violation } from "./replay.ts";
 
-/** Routes that tests add to the example: those of its test mode, and one of a test of sign-in. They are not described. */
+/** Routes without a description that tests add to the example: those of its test mode, and one of a test of sign-in. */
 const ADDED_BY_TESTS = /^\/(?:said$|test\/|test-tenant$|t\/[^/]+\/test-tenant$)/;
 
-/** Counts that do not belong to one exchange. */
+/** Counts of all exchanges. */
 export interface ReportOptions {
   readonly documents: number;
-  /** Exchanges of servers that are not the example. */
+  /** Exchanges of servers other than the example. */
   readonly skipped: number;
 }
 
-/** What Prism found in all exchanges. */
+/** The findings of Prism in all exchanges. */
 export interface Judgement {
   readonly add: Judge;
-  /** Whether there were exchanges, and no violation. */
+  /** True if there were exchanges and no violations. */
   isClean(): boolean;
   report(options: ReportOptions): string;
 }
 
 export function createJudgement(): Judgement {
   const counts = { judged: 0, refused: 0, unread: 0, unknown: 0, ofTests: 0 };
-  /** The violations, with the number of exchanges that have each. */
+  /** The violations, each with its number of exchanges. */
   const found = new Map<string, number>();
 
   function violated({ method, target, status }: Exchange, text: string): void {
@@ -40,7 +40,7 @@ export function createJudgement(): Judgement {
     if (!wasBodyRead) counts.unread++;
     if (violations.some(({ message }) => message === "Selected route not found")) {
       counts.unknown++;
-      // A method or a path that the document does not have must be refused; it leaves out HEAD and OPTIONS.
+      // The service must refuse a method or a path that the document does not have. The document omits HEAD and OPTIONS.
       if (status < 400 && method !== "HEAD" && method !== "OPTIONS")
         violated(exchange, "is not in the document");
       return;
@@ -50,7 +50,7 @@ export function createJudgement(): Judgement {
     );
     if (ofRequest.length > 0) counts.refused++;
     for (const { location, message } of ofResponse) violated(exchange, `${location.join(".")} ${message}`);
-    // A request that the document does not allow must be refused.
+    // The service must refuse a request that the document does not allow.
     for (const { location, message } of status < 300 ? ofRequest : [])
       violated(exchange, `was accepted, but ${location.join(".")} ${message}`);
   }

@@ -11,7 +11,7 @@ import { documentWith } from "./document-with.ts";
 const REDOCLY = "@redocly/cli@2.77.0";
 const SPECTRAL = "@stoplight/spectral-cli@6.16.3";
 
-/** What a linter prints as JSON. */
+/** The JSON output of a linter. */
 interface Findings {
   readonly errors: number;
   readonly warnings: number;
@@ -32,7 +32,7 @@ try {
     stop: () => Promise.resolve(),
   };
   const redirectUri = "http://localhost:8000/auth/demo/callback";
-  // The demo of `npm start`: a provider, and limits of requests.
+  // The demo of `npm start`, with a provider and rate limits.
   const demo = configuration({ demo: { provider, redirectUri } }).toml;
   const limited = demo.replace(/^(enabled = .*)\]$/m, '$1, "rate_limit"]');
   const all = {
@@ -73,7 +73,7 @@ async function redocly(file: string): Promise<Findings> {
       readonly location: readonly { readonly pointer: string }[];
     }[];
   }>([REDOCLY, "lint", file, "--config", place("redocly.yaml"), "--format=json"]);
-  // An ignored problem would be a rule switched off without a reason beside it.
+  // Fail, because an ignored problem would disable a rule without a reason next to it.
   return {
     errors: totals.errors + totals.ignored,
     warnings: totals.warnings,
@@ -100,7 +100,7 @@ async function spectral(file: string): Promise<Findings> {
   };
 }
 
-/** Runs a command of npx, and returns the JSON that it prints. */
+/** Runs a command with npx, and returns its JSON output. */
 async function jsonOf<T>(args: readonly string[]): Promise<T> {
   const child = spawn("npx", ["--yes", ...args], { stdio: ["ignore", "pipe", "pipe"] });
   let [out, err] = ["", ""];

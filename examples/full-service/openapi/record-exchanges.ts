@@ -1,21 +1,21 @@
-// Preloaded (`node --import`) into the processes of the test suite: writes every request that an HTTP server of the
-// process answers, and its response, to a file of the folder RECORD_EXCHANGES. Changes neither.
+// Preloaded (`node --import`) into the processes of the test suite. Writes every request to an HTTP server of the process,
+// and its response, to a file of the folder RECORD_EXCHANGES, and changes neither.
 import { subscribe } from "node:diagnostics_channel";
 import { appendFileSync } from "node:fs";
 import { get, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 
-/** A line of a file: a request and its response, or the document of the server that answers. */
+/** A line of a file: a request with its response, or the document of the server that responds. */
 export type Recorded =
   | { readonly server: string; readonly document: string }
   | {
       readonly server: string;
       readonly method: string;
       readonly target: string;
-      /** Names and values in turn, as they were sent. */
+      /** Names and values alternately, as they were sent. */
       readonly requestHeaders: readonly string[];
-      /** In base64, as are all bodies. */
+      /** The body in base64, like all bodies. */
       readonly requestBody: string;
       /** The status line and the headers, as they were sent. */
       readonly head: string;
@@ -56,7 +56,7 @@ if (folder !== undefined) {
   });
 }
 
-/** Returns the id of a server. The first call reads its document, which describes it while it runs. */
+/** Returns the id of a server. At the first call, requests the document from the running server. */
 function idOf(server: Server, write: (line: Recorded) => void): string {
   const known = ids.get(server);
   if (known !== undefined) return known;
@@ -75,7 +75,7 @@ function idOf(server: Server, write: (line: Recorded) => void): string {
   return id;
 }
 
-/** Returns the bytes of both bodies, which grow as they pass. */
+/** Returns the bytes of both bodies. The lists grow while the bodies pass. */
 function collected(
   request: IncomingMessage,
   response: ServerResponse,

@@ -6,11 +6,11 @@ import type { Recorded } from "./record-exchanges.ts";
 export interface Exchange {
   readonly method: string;
   readonly target: string;
-  /** Names and values in turn. */
+  /** Names and values alternately. */
   readonly requestHeaders: readonly string[];
   readonly requestBody: Buffer;
   readonly status: number;
-  /** Names and values in turn. */
+  /** Names and values alternately. */
   readonly headers: readonly string[];
   readonly body: Buffer;
 }

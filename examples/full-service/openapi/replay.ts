@@ -13,7 +13,7 @@ const ANSWER_MS = 10_000;
 const AT_ONCE = 8;
 const ID = "x-exchange";
 
-/** What Prism reports of an exchange, in `sl-violations`. */
+/** A violation that Prism reports in `sl-violations`. */
 export interface Violation {
   readonly location: readonly string[];
   readonly severity: string;
@@ -21,17 +21,17 @@ export interface Violation {
   readonly message: string;
 }
 
-/** What Prism said about an exchange; undefined if it could not read the request. */
+/** Prism's result for an exchange; undefined if Prism could not read the request. */
 export type Judge = (exchange: Exchange, violations: readonly Violation[], wasBodyRead: boolean) => void;
 
 /** Options of {@link replayThroughPrism}. */
 export interface ReplayOptions extends Documented {
-  /** Where the document is written. */
+  /** The file to which the document is written. */
   readonly folder: string;
   readonly judge: Judge;
 }
 
-/** Sends each request through Prism's proxy to a server that answers with the recorded response. */
+/** Sends each request through Prism's proxy to a server that responds with the recorded response. */
 export async function replayThroughPrism({
   document,
   exchanges,
@@ -55,7 +55,7 @@ export async function replayThroughPrism({
   }).listen(0, "127.0.0.1");
   const port = await freePort();
   const upstreamUrl = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`;
-  // npx starts further processes, which end with their group.
+  // npx starts further processes, so end its process group.
   const prism = spawn(
     "npx",
     ["--yes", PRISM, "proxy", file, upstreamUrl, "--port", String(port), "--host", "127.0.0.1"],
@@ -93,7 +93,7 @@ const unjudged: Violation = {
   message: "Prism did not forward the request",
 };
 
-/** Returns whether Prism can read a body: it never answers a request whose JSON is malformed. */
+/** Returns whether Prism can read a body: it never responds to a request with malformed JSON. */
 function isReadable({ requestHeaders, requestBody }: Exchange): boolean {
   const type = pairsOf(requestHeaders).find(([name]) => name.toLowerCase() === "content-type")?.[1] ?? "";
   if (requestBody.length === 0 || !/json/i.test(type)) return true;
@@ -145,7 +145,7 @@ function sent(
   });
 }
 
-/** Returns the violations of a header, which Prism cuts at 8 KiB. */
+/** Returns the violations in a header, which Prism truncates at 8 KiB. */
 function violationsOf(header: string | string[] | undefined): readonly Violation[] {
   if (header === undefined) return [];
   const text = String(header);

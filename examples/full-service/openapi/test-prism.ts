@@ -1,18 +1,18 @@
-// `npm run test:prism`: runs the example's whole test suite, and shows every request that the example answered, with its
-// response, to Prism's validating proxy. Exits with 1 for a violation, a failed test, or an empty run.
+// `npm run test:prism`: runs the example's whole test suite, and shows every request to the example, with its response, to
+// Prism's validating proxy. Exits with 1 for a violation, a failed test, or an empty run.
 //
 //   npm run test:prism                       all test files of the example
 //   npm run test:prism -- test/a.test.ts     some of them
-//   npm run test:prism -- --keep FOLDER      keeps what was recorded; --recorded FOLDER judges it again
+//   npm run test:prism -- --keep FOLDER      keeps the recorded exchanges; --recorded FOLDER checks them again
 //
 // The tests do not run through the proxy itself, because Prism changes what it forwards: it follows redirects, replaces
-// `Host`, and parses and rewrites bodies, so sign-in and tenants by host name cannot work behind it. The processes of the
-// tests record what they receive and send instead (record-exchanges.ts). Afterwards each request is sent through the proxy,
-// in front of a server that answers with the recorded response.
+// `Host`, and parses and rewrites bodies, so sign-in and tenants by host name cannot work behind it. Instead, the processes
+// of the tests record their requests and responses (record-exchanges.ts). Afterwards each request is sent through the
+// proxy, in front of a server that responds with the recorded response.
 //
-// The proxy runs without `--errors`, because with it Prism itself answers the requests that tests make wrong on purpose,
-// and never sees how the service answers them. Without it, Prism reports everything in `sl-violations`, and this script is
-// stricter than `--errors`: an undeclared 4xx or 5xx, for Prism only a warning, also fails.
+// The proxy runs without `--errors`, because with it Prism itself answers requests that tests make invalid on purpose, and
+// never sees the service's response. Without it, Prism reports everything in `sl-violations`, and this script is stricter
+// than `--errors`: an undeclared 4xx or 5xx, for Prism only a warning, also fails.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { globSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
@@ -27,7 +27,7 @@ import { replayThroughPrism } from "./replay.ts";
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 const recorder = new URL("record-exchanges.ts", import.meta.url).href;
 
-/** Judges deadlines of one second, so it runs alone, as in `npm test`. */
+/** This test file checks deadlines of one second, so it runs alone, as in `npm test`. */
 const MEASURED = "examples/full-service/test/test-mode.test.ts";
 
 const { values, positionals } = parseArgs({

@@ -24,7 +24,7 @@ export interface AccountOptions {
 
 const rotating = "another tab renews the session";
 
-/** The responses of every route here. */
+/** The responses that every route here may send. */
 const ofVisitors = {
   303: "redirects to the sign-in page",
   307: rotating,

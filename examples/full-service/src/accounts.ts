@@ -29,7 +29,7 @@ export interface AccountsOptions {
   readonly demoUsers: boolean;
 }
 
-/** Everything about users: sign-in, sessions and the guards of pages. */
+/** Sign-in, sessions and the guards of pages. */
 export interface Accounts {
   readonly cookies: SessionCookies;
   readonly store: SessionStore;

@@ -42,8 +42,8 @@ function scriptOf(path: string): string {
 
 /**
  * Starts the gateway, the expenses service and the receipts service as processes, with one PostgreSQL server that has a
- * database for each service. SIGINT, SIGTERM and SIGHUP end all of them, and so does the end of one of them. An error at the
- * start is written to standard error and ends the process: with exit code 2 for a wrong configuration, else with 1.
+ * database for each service. SIGINT, SIGTERM and SIGHUP end all of them, and so does the end of any process. An error at
+ * the start is written to standard error and ends the process: with exit code 2 for an invalid configuration, else with 1.
  */
 export async function startAll({ checkout, env = process.env }: StartAllOptions): Promise<void> {
   try {
@@ -98,7 +98,7 @@ async function run(checkout: string, env: NodeJS.ProcessEnv): Promise<void> {
     process: spawn(process.execPath, [...process.execArgv, scripts[name]], {
       env: { ...env, ...traces, ...own[name], SVC_PORT: String(portOf(name)) },
       stdio: ["ignore", "inherit", "inherit"],
-      // In a terminal, Ctrl-C then reaches only this process, which ends the services one after the other.
+      // In a terminal, Ctrl-C then reaches only this process, which ends the services in order.
       detached: true,
     }),
   }));
@@ -136,8 +136,8 @@ async function untilReady(url: string, signal: AbortSignal): Promise<void> {
 }
 
 /**
- * Resolves when all processes have ended. The first one that ends, or a signal, ends the others: the gateway first, so that
- * no request fails. A second signal kills them.
+ * Resolves when all processes have ended. When the first process ends or a signal arrives, ends the others: the gateway
+ * first, so that no request fails. A second signal kills them.
  *
  * @param work runs while the processes run; its signal aborts when the first process ends
  */

@@ -1,9 +1,11 @@
 import { readFileSync } from "node:fs";
 import type { DemoProvider } from "./demo-provider.ts";
 
-/** What is added to `service.toml`. */
+/** Additions to `service.toml`. */
 export interface Additions {
-  /** The demo provider, which listens on another port at every start, and where it sends visitors back to. */
+  /**
+   * The demo provider, which listens on another port at every start, and the callback URL to which it redirects visitors.
+   */
   readonly demo?: { readonly provider: DemoProvider; readonly redirectUri: string } | undefined;
   /** Whether the service has a Redis, in REDIS_URL, and limits the requests of each caller. */
   readonly hasRedis?: boolean | undefined;
@@ -17,7 +19,7 @@ export function configuration({ demo, hasRedis = false, receiptsUrl }: Additions
   if (hasRedis) {
     toml = toml.replace(/^(enabled = .*)\]$/m, '$1, "cache", "rate_limit"]');
     toml += table("plugin.cache", { url: "${REDIS_URL}", key_prefix: "expenses:" });
-    // The pages of one visitor send several requests each.
+    // A page of one visitor causes several requests.
     toml += table("plugin.rate_limit", { limit: 1000 });
   }
   if (receiptsUrl !== undefined) {

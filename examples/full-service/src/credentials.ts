@@ -14,12 +14,12 @@ const textOf = (maxLength: number) => ({ type: "string", minLength: 1, maxLength
 
 const members = { email: textOf(mostCharacters.email), password: textOf(mostCharacters.password) };
 
-/** Describes what a program sends. */
+/** Schema of the credentials that a program sends. */
 export const credentialsBody: Schema = {
   schema: { type: "object", required: ["email", "password"], properties: members },
 };
 
-/** Describes the form of the sign-in page, which may be incomplete. */
+/** Schema of the form of the sign-in page, which may be incomplete. */
 export const credentialsForm: Schema = {
   schema: {
     type: "object",
@@ -50,7 +50,7 @@ export function credentialsIn(form: URLSearchParams): Credentials | undefined {
     : undefined;
 }
 
-// PostgreSQL rejects NUL, and half a surrogate pair is not a character.
+// PostgreSQL rejects NUL, and a lone surrogate is not a character.
 function isText(value: unknown, most: number): value is string {
   return (
     typeof value === "string" && value !== "" && value.length <= most && !/\0|\p{Surrogate}/u.test(value)

@@ -16,7 +16,7 @@ export interface Data {
   /** The rollup of spending by month. */
   readonly totals: BoundRollup;
   /**
-   * Resolves when the tables exist; called at every request and job, because the database may start after the service.
+   * Resolves when the tables exist. Requests and jobs call it each time, because the database may start after the service.
    */
   readonly prepared: () => Promise<void>;
 }

@@ -8,8 +8,8 @@ export function roleOf(url: string): string {
 }
 
 /**
- * Creates the role of the service, over a connection as superuser. A superuser sees the rows of every tenant in spite
- * of row security, so a service must not connect as one.
+ * Creates the role of the service, over a connection as superuser. A superuser sees the rows of every tenant despite row
+ * security, so a service must not connect as one.
  *
  * @param adminUrl URL of a superuser
  * @returns the same URL for the role, with a new password
@@ -27,7 +27,7 @@ export async function serviceUrl(adminUrl: string): Promise<string> {
 
 async function makeRole(tx: Queryable, name: string, password: string): Promise<void> {
   const role = identifier(name);
-  // Two services that start may run this at the same time.
+  // Two starting services may run this at the same time.
   await tx.query("select pg_advisory_xact_lock(hashtextextended($1, 0))", [`role ${name}`]);
   const { rows } = await tx.query("select from pg_roles where rolname = $1", [name]);
   if (rows.length === 0) await tx.query(`create role ${role}`);

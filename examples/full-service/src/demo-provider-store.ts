@@ -1,6 +1,6 @@
 import type { Adapter, AdapterPayload } from "oidc-provider";
 
-/** Limits memory; the sign-ins of a demo need fewer entries. */
+/** Maximum number of entries, which limits memory. The sign-ins of a demo need fewer entries. */
 const mostEntries = 1000;
 
 interface Entry {

@@ -65,7 +65,7 @@ export async function startDemoProvider({
     answer.then(
       (found) => found(req, res),
       (error: unknown) => {
-        // Let the next request try again.
+        // Allow the next request to try again.
         answer = undefined;
         process.stderr.write(`the demo provider cannot be created: ${String(error)}\n`);
         sendPage(res, 500, refusalPage(String(error)));

@@ -114,7 +114,7 @@ export async function addDemoReceipts(
     );
     return chunks;
   } catch (error) {
-    // Another replica has stored them first.
+    // Another replica has already stored the receipts.
     if (error instanceof SearchError && error.code === "ERR_SVC_SEARCH_DUPLICATE") return 0;
     throw error;
   }

@@ -26,15 +26,15 @@ export interface StartDemoOptions {
   readonly env?: NodeJS.ProcessEnv | undefined;
   /** Whether the search is opened when the service starts, instead of at first use. Default: unless `PUBLIC_PORT` is set. */
   readonly openSearch?: boolean | undefined;
-  /** How the passwords of the demo users are hashed. Default: the service's own settings. */
+  /** Settings for hashing the passwords of the demo users. Default: the service's own settings. */
   readonly passwords?: ExpensesOptions["passwords"];
 }
 
 /**
- * Starts the service with demo data: on the PostgreSQL of `DATABASE_URL`, or else on its own PostgreSQL, which listens
- * on the port after the service's and keeps its files (PORT-4, PORT-6). `PUBLIC_PORT` is the port of a gateway in front of
- * the service, `RECEIPTS_ORIGIN` the origin of the receipts service, without which expenses get no receipts. An error at the
- * start is written to standard error and ends the process: with exit code 2 for a wrong configuration, else with 1.
+ * Starts the service with demo data: on the PostgreSQL of `DATABASE_URL`, or else on its own PostgreSQL, which listens on
+ * the port after the service's and keeps its files (PORT-4, PORT-6). `PUBLIC_PORT` is the port of a gateway in front of the
+ * service, `RECEIPTS_ORIGIN` the origin of the receipts service, without which expenses get no receipts. An error at the
+ * start is written to standard error and ends the process: with exit code 2 for an invalid configuration, else with 1.
  */
 export async function startDemo({
   checkout,
@@ -107,7 +107,7 @@ async function startWithDatabase(
   await tellWhereToLook(service);
 }
 
-/** What a demo without Redis prints. */
+/** The message of a demo without Redis. */
 export const noRedis =
   "no redis-server or valkey-server on PATH: the demo has neither a cache nor rate limits";
 

@@ -5,7 +5,7 @@ import { html, pageErrorBodies } from "./pages/page-description.ts";
 import { accessCookie } from "./session-cookies.ts";
 import { tokenPair } from "./token-pair.ts";
 
-/** Facts about the service that its routes do not state. */
+/** Properties of the service that do not follow from its routes. */
 export interface DescribedServiceOptions {
   /** Whether browsers use https only. */
   readonly secure: boolean;
@@ -13,7 +13,7 @@ export interface DescribedServiceOptions {
   readonly service: () => Service | undefined;
 }
 
-/** Returns what the document says in addition to the descriptions of the routes. */
+/** Returns the parts of the document that do not come from the descriptions of the routes. */
 export function describedService({ secure, service }: DescribedServiceOptions): ServiceOptions["openapi"] {
   return {
     info: {
@@ -43,7 +43,7 @@ function pluginRoutes(service: Service | undefined): DocumentedRoute[] {
     ...tokenRoutes,
     ...(issuer?.jwks() === undefined ? [] : [keySetRoute]),
     ...Object.keys(config.plugin.auth?.providers ?? {}).flatMap(providerRoutes),
-    // The page shows jobs of every tenant, so it does not exist in `prod`.
+    // The page shows jobs of every tenant, so `prod` does not have it.
     ...(env === "prod" ? [] : queueRoutes),
   ];
 }

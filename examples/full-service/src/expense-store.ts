@@ -8,7 +8,8 @@ interface ExpenseRow extends Omit<Expense, "paid_at">, Row {
   readonly paid_at: Date;
 }
 
-// Every statement runs in a tenant's transaction and sees only that tenant's rows, so none needs `where tenant = ...`.
+// Every statement runs in a tenant's transaction and sees only that tenant's rows, so no statement needs `where tenant =
+// ...`.
 
 /** Records an expense of a tenant and returns it with its id. */
 export async function recordExpense(tx: Queryable, tenant: string, expense: NewExpense): Promise<Expense> {

@@ -3,7 +3,7 @@ export interface Expense {
   readonly id: string;
   readonly tenant: string;
   readonly category: Category;
-  /** With two decimals, as text, because a JSON number would be a binary fraction. */
+  /** A string with two decimals, because a JSON number would be a binary fraction. */
   readonly amount: string;
   readonly note: string;
   /** RFC 3339, in UTC. */
@@ -13,7 +13,7 @@ export interface Expense {
 export const categories = ["travel", "meals", "office", "software", "other"] as const;
 export type Category = (typeof categories)[number];
 
-/** What a client sends to record an expense: the service adds the id and the caller's tenant. */
+/** The members that a client sends to record an expense. The service adds the id and the caller's tenant. */
 export type NewExpense = Omit<Expense, "id" | "tenant">;
 
 /** The filter of a listing. */
@@ -29,7 +29,7 @@ export interface ExpenseFilter {
 export interface CategoryTotal {
   readonly category: Category;
   readonly expenses: number;
-  /** With two decimals, as text. */
+  /** A string with two decimals. */
   readonly amount: string;
 }
 

@@ -14,7 +14,7 @@ export interface FederatedSignInOptions {
 
 /**
  * Signs in the user to whom the provider's identity is linked. Without a link it signs in the user with the identity's
- * e-mail address, and links the identity. The address counts only if the provider has verified it, because people may
+ * e-mail address, and links the identity. It uses the address only if the provider has verified it, because people may
  * enter any address in an account at a provider (OIDC-21).
  */
 export function federatedSignIn({ db, prepared, signBrowserIn }: FederatedSignInOptions): IdentityHandler {

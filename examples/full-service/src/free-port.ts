@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 
 /**
- * Throws if another process listens on a port. For a check before a database starts; if another process takes the port
- * later, the service reports it.
+ * Throws if another process listens on a port. Call it before a database starts. If another process takes the port later,
+ * the service reports it.
  */
 export async function requireFree(port: number, host: string): Promise<void> {
   const server = createServer().listen(port, host);

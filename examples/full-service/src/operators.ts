@@ -6,8 +6,8 @@ import { requireVisitor, visitorOf } from "./visitor.ts";
 const role = "operator";
 
 /**
- * Returns a guard that admits operators of the service, who may belong to any tenant, and refuses a tenant's admins. A
- * visitor who is not signed in goes to the sign-in page first.
+ * Returns a guard that admits operators of the service, who may belong to any tenant, and refuses a tenant's admins. It
+ * redirects a visitor who is not signed in to the sign-in page.
  */
 export function onlyOperators(visitors: RequestHandler): Middleware {
   return function operatorsGuard(given, answer, next) {

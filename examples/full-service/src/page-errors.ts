@@ -37,7 +37,7 @@ function statusOf(error: unknown): number | undefined {
   return typeof status === "number" && status >= 400 && status < 600 ? status : undefined;
 }
 
-/** Returns the page for another try: the requested page, or the page with the form. */
+/** Returns the page for another attempt: the requested page, or the page with the form. */
 function again(req: Request): string {
   if (req.method !== "GET") return home;
   return req.path.startsWith("/auth/") ? "/sign-in" : withoutRetry(req);

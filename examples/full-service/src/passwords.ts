@@ -20,9 +20,11 @@ export interface PasswordsOptions {
   readonly cost?: ScryptCost | undefined;
   /** Derives the hashes. Default: scrypt in the thread pool. */
   readonly derive?: Derive | undefined;
-  /** How many derivations run concurrently: the pool has four threads, which file access and DNS need too. Default: 2. */
+  /**
+   * Maximum number of concurrent derivations: the pool has four threads, which file access and DNS need too. Default: 2.
+   */
   readonly atOnce?: number | undefined;
-  /** How many checks wait for their turn; further ones get a 503. Default: 16. */
+  /** Maximum number of waiting checks. Further checks get a 503. Default: 16. */
   readonly waiting?: number | undefined;
 }
 
@@ -96,7 +98,7 @@ function parse(stored: string): Stored {
 
 function scryptOf(password: string, salt: Buffer, { N, r, p }: ScryptCost): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    // Twice the memory of scrypt's table, because Node needs some memory in addition to the table.
+    // Use twice the memory of scrypt's table, because Node needs memory in addition to the table.
     scrypt(composed(password), salt, hashBytes, { N, r, p, maxmem: 256 * N * r }, (error, hash) => {
       if (error === null) resolve(hash);
       else reject(error);

@@ -3,10 +3,10 @@ import type { Service } from "@svc/express";
 import type { RecordedExpense } from "./recorded.ts";
 
 /**
- * Asks the receipts service for the receipt of a recorded expense. PUT with the id of the expense has the same result when
- * it is repeated, so neither a repeated call nor a repeated event makes a second receipt.
+ * Requests the receipt of a recorded expense from the receipts service. PUT with the id of the expense has the same result
+ * when it is repeated, so neither a repeated call nor a repeated event creates a second receipt.
  *
- * @throws ProblemError if the receipts service is not answering; the job of the event is then repeated later
+ * @throws ProblemError if the receipts service does not respond; the job of the event is then repeated later
  */
 export async function requestReceipt(
   { http, issuer }: Service,
@@ -14,7 +14,7 @@ export async function requestReceipt(
 ): Promise<void> {
   if (http === undefined || issuer === undefined) return;
   const { id, category, amount } = data as RecordedExpense;
-  // A job has no caller whose token could be sent on, so the service signs one for itself, for the tenant of the event.
+  // A job has no caller whose token it could forward, so the service signs a token itself, for the tenant of the event.
   const { access_token: token } = await issuer.issuePair({
     subject: "expenses",
     scopes: ["receipts:write"],

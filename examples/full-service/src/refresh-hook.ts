@@ -26,7 +26,7 @@ export function refreshHook({ db, prepared }: RefreshHookOptions): RefreshHook {
     await prepared();
     const isOurs = await touchSession(db, family);
     const user = await findUser(db, subject);
-    // Another service with the same secret may issue tokens for its own users; these keep their scopes.
+    // Another service with the same secret may issue tokens for its own users. Keep their scopes.
     if (user === undefined) return isOurs ? undefined : { scopes };
     const isAsBefore = user.tenant === tenant && isDeepStrictEqual(user.roles, roles);
     return isAsBefore ? { scopes: user.scopes } : undefined;

@@ -6,8 +6,8 @@ const somewhere = "https://this-site.invalid";
 export const home = "/account";
 
 /**
- * Returns where to go after a sign-in: a path of this site with its query, or undefined for a value that a browser
- * could take for another site. `@svc/oidc-login` has the same rule for `return_to`.
+ * Returns the page to open after a sign-in: a path of this site with its query, or undefined for a value that a browser
+ * could interpret as another site. `@svc/oidc-login` has the same rule for `return_to`.
  */
 export function localPath(value: unknown): string | undefined {
   if (typeof value !== "string" || value.length > longest) return undefined;
@@ -22,8 +22,8 @@ export function localPath(value: unknown): string | undefined {
 }
 
 /**
- * Returns the path of the sign-in page, from which a sign-in leads to `returnTo`. With `hasEnded` the page says that
- * the session has ended.
+ * Returns the path of the sign-in page, from which a sign-in leads to `returnTo`. With `hasEnded` the page states that the
+ * session has ended.
  */
 export function signInAddress(returnTo: string, hasEnded: boolean): string {
   const query = new URLSearchParams();

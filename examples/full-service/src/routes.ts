@@ -21,7 +21,7 @@ import { category as categoryOf, expense, expenseQuery, newExpense } from "./val
 /** Options of the routes. */
 export interface RoutesOptions {
   readonly db: Database;
-  /** Resolves when the tables exist; called at every request, because the database may start after the service. */
+  /** Resolves when the tables exist. Every request calls it, because the database may start after the service. */
   readonly prepared: () => Promise<void>;
   readonly announce: Announce;
   readonly totals: BoundRollup;
@@ -38,7 +38,7 @@ export function routes(
   const mayRead = [requireScopes("expenses:read"), requireTenant()];
   const mayWrite = [requireScopes("expenses:write"), requireTenant()];
 
-  /** Runs work as the tenant of the request, which sees no other tenant's rows. */
+  /** Runs work as the tenant of the request. The work sees no other tenant's rows. */
   async function inTenant<T>(work: (tx: Queryable) => Promise<T>): Promise<T> {
     await prepared();
     return db.withTenant(currentTenant(), work);

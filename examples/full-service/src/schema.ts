@@ -57,7 +57,7 @@ export function ensureExpenses(
   const work = async (tx: Queryable): Promise<number> => {
     const made = await ensureSchema(tx, schema);
     await ensureSchema(tx, indexes);
-    // Do this before row security is on, because demo rows and totals belong to several tenants.
+    // Do this before row security is turned on, because demo rows and totals belong to several tenants.
     const rows = made === "created" && seed ? await seedDemoData(tx) : 0;
     await ensureTotals(tx, totals);
     await enableRowSecurity(tx, { table: "expenses", column: "tenant" });

@@ -7,7 +7,7 @@ export const demoTenants = ["harbour-cafe", "nordic-bikes", "stone-and-leaf"] as
 /** The number of expenses of a tenant in each month from July 2025 to June 2026. */
 const counts = [6, 7, 10, 11, 13, 15, 6, 8, 10, 10, 12, 12];
 
-/** For each category: how many of ten expenses it has, the lowest amount, and the spread above it, in cents. */
+/** For each category: its number among ten expenses, the lowest amount, and the spread above it, in cents. */
 const habits = {
   travel: { of10: 2, least: 4_500, more: 38_000 },
   meals: { of10: 3, least: 900, more: 11_000 },
@@ -16,7 +16,7 @@ const habits = {
   other: { of10: 1, least: 1_500, more: 26_000 },
 } as const;
 
-/** Spending of each month in percent of an average one: low in summer, high at the end of the year. */
+/** Spending of each month in percent of an average month: low in summer, high at the end of the year. */
 const seasons = [85, 70, 100, 115, 130, 165, 75, 90, 105, 110, 125, 140];
 
 /**

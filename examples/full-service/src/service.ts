@@ -29,7 +29,7 @@ export interface ExpensesOptions {
    * (CFG-17). Default false.
    */
   readonly demoUsers?: boolean | undefined;
-  /** How passwords are hashed. Default: the defaults of `createPasswords()`. */
+  /** Settings for hashing passwords. Default: the defaults of `createPasswords()`. */
   readonly passwords?: PasswordsOptions | undefined;
   /** Limits of a file of expenses, and rows per step. Default: the defaults of `readFile()` and `importJob()`. */
   readonly imports?: (FileLimits & Pick<ImportJobOptions, "stepRows">) | undefined;
@@ -44,7 +44,7 @@ export interface ExpensesOptions {
   readonly openSearch?: boolean | undefined;
   /** Whether each recorded expense gets a receipt from the upstream `receipts` of `[plugin.http]`. Default false. */
   readonly withReceipts?: boolean | undefined;
-  /** The role of this process. Default: it answers requests and works on jobs. */
+  /** The role of this process. Default: it serves requests and runs jobs. */
   readonly role?: ServiceOptions["role"];
 }
 
@@ -72,7 +72,7 @@ export function expensesService(env: Environment, options: ExpensesOptions = {})
     return data;
   }
 
-  /** Returns the parts that need the service. Called only during requests, when the service already exists. */
+  /** Returns the parts that need the service. Only requests call it, when the service already exists. */
   function ofPeople(): Accounts {
     if (people === undefined) throw new Error("the service has no routes yet");
     return people;

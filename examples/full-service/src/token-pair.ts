@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** The tokens of a session, as programs get them. */
+/** The tokens of a session, in the form that programs receive. */
 export const tokenPair = z
   .strictObject({
     access_token: z.string(),

@@ -4,14 +4,14 @@ import { serviceUnavailable } from "@svc/problem";
 export type InTurn = <T>(work: () => Promise<T>, signal: AbortSignal | undefined) => Promise<T>;
 
 /**
- * Returns a function that runs at most `atOnce` tasks concurrently, lets `waiting` more wait, and rejects further ones with
- * a 503. A waiting task whose signal aborts rejects with the signal's reason.
+ * Returns a function that runs at most `atOnce` tasks concurrently, lets `waiting` more tasks wait, and rejects further
+ * tasks with a 503. A waiting task whose signal aborts rejects with the signal's reason.
  */
 export function createTurns(atOnce: number, waiting: number): InTurn {
   let running = 0;
   const queue = new Set<() => void>();
 
-  /** Waits for a turn. A finished task passes its turn on, so `running` already counts it. */
+  /** Waits for a turn. A finished task passes its turn to the next one, so `running` already counts it. */
   function turn(signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
       queue.add(resolve);

@@ -14,7 +14,7 @@ export function text(expects: string, pattern: RegExp = KEPT, most = 500): z.Zod
       .string({ error })
       .max(most, { error, abort: true })
       .regex(pattern, { error, abort: true })
-      // Half a surrogate pair is not a character and would not be stored unchanged.
+      // A lone surrogate is not a character, and PostgreSQL would not store it unchanged.
       .refine((value) => value.isWellFormed(), { error, abort: true })
   );
 }
@@ -39,7 +39,7 @@ const time = text(TIME)
 
 const CURSOR = "the `next` of an earlier page";
 
-// A format of this service, because JSON Schema cannot express which strings are cursors.
+// This format is specific to the service, because JSON Schema cannot express which strings are cursors.
 const cursor = text(CURSOR)
   .meta({ format: "cursor", description: `Must be ${CURSOR}.` })
   .transform((value, context) => {
@@ -48,7 +48,7 @@ const cursor = text(CURSOR)
     return position;
   });
 
-/** What a client sends to record an expense. */
+/** The members that a client sends to record an expense. */
 export const newExpense = z
   .strictObject({
     category,

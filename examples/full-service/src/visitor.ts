@@ -20,7 +20,7 @@ export interface VisitorsOptions {
   readonly secure: boolean;
 }
 
-/** How long to wait for another tab to receive its new cookies, in milliseconds. */
+/** Milliseconds to wait until another tab has received its new cookies. */
 const patienceMs = 200;
 
 const found = new WeakMap<Request, Principal>();
@@ -37,8 +37,8 @@ export function hasEnded(req: Request): boolean {
 }
 
 /**
- * Redirects a visitor without a session to the sign-in page, which leads back. Must run after the middleware of {@link
- * visitors}.
+ * Redirects a visitor without a session to the sign-in page, which redirects back after the sign-in. Must run after the
+ * middleware of {@link visitors}.
  */
 export function requireVisitor(req: Request, res: Response, next: NextFunction): void {
   if (visitorOf(req) !== undefined) next();
@@ -46,10 +46,10 @@ export function requireVisitor(req: Request, res: Response, next: NextFunction):
 }
 
 /**
- * Identifies the visitor by the access token in the cookie. If the token has expired, the refresh token in the other
- * cookie is exchanged for a new pair, which the page then uses. If another tab of the browser has already used that
- * refresh token, the browser is redirected to repeat the request with the other tab's cookies, at most twice. During an
- * outage the cookies are kept, so no visitor is signed out.
+ * Identifies the visitor by the access token in the cookie. If the token has expired, exchanges the refresh token in the
+ * other cookie for a new pair, which the page then uses. If another tab of the browser has already used that refresh token,
+ * redirects the browser to repeat the request with the other tab's cookies, at most twice. Keeps the cookies during an
+ * outage, so that no visitor is signed out.
  *
  * Requests other than GET and HEAD must come from a page of this origin. The origin is checked first, because a refresh
  * replaces the visitor's token (AUTH-34).

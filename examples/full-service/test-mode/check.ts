@@ -1,5 +1,5 @@
-// `npm run conformance -w examples/full-service`: starts the example in its test mode, runs the conformance kit against
-// it, and stops it. Further arguments go to the kit.
+// `npm run conformance -w examples/full-service`: starts the example in its test mode, runs the conformance kit against it,
+// and stops it. The kit receives all further arguments.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";

@@ -4,7 +4,7 @@ import { secretMessage, testLimit } from "./routes.ts";
 import type { SigningKeys } from "./signing-keys.ts";
 import { dependencies, grantedScopes } from "./switches.ts";
 
-/** Returns the content of the kit's `keys.json`: the first key of the service, with which the kit makes tokens. */
+/** Returns the content of the kit's `keys.json`: the first key of the service, with which the kit creates tokens. */
 export function keysFor({ kid, privatePem }: SigningKeys["first"]): object {
   return {
     algorithm: "ES256",

@@ -11,13 +11,13 @@ import {
   writeRing,
 } from "@svc/token-issuer";
 
-/** The file of keys that the replicas sign with. */
+/** The file of keys with which the replicas sign. */
 export interface SigningKeys {
-  /** The first key, with which the kit makes its own tokens. */
+  /** The first key, with which the kit creates its own tokens. */
   readonly first: { readonly kid: string; readonly privatePem: string };
   /** Publishes the next key. Resolves when the ring has read it. */
   add(ring: KeyRing): Promise<void>;
-  /** Makes the next key the signing key. */
+  /** Promotes the next key to the signing key. */
   promote(ring: KeyRing): Promise<void>;
 }
 
@@ -44,7 +44,7 @@ export async function createSigningKeys(file: string): Promise<SigningKeys> {
     },
     async add(ring) {
       const key = await generateKey({ algorithm: "ES256" });
-      // Backdated, because a key must be published for a while before it may sign.
+      // Backdate the key, because a key must be published for a while before it may sign.
       const at = Date.now() - 2 * SETTLE_SECONDS * 1000;
       await write(
         addKey(document, key, at),

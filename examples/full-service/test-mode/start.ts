@@ -19,13 +19,13 @@ export interface TestMode extends AsyncDisposable {
   readonly keysFile: string;
   readonly probesFile: string;
   readonly logFile: string;
-  /** Where the kit receives the spans of the first replica, as `host:port`. */
+  /** The address at which the kit receives the spans of the first replica, as `host:port`. */
   readonly otlpAddress: string;
-  /** Where the kit is the service behind the gateway, as `host:port`. */
+  /** The address at which the kit acts as the service behind the gateway, as `host:port`. */
   readonly upstreamAddress: string;
 }
 
-/** The lowest cost of scrypt, because the kit signs in often. */
+/** Use the lowest cost of scrypt, because the kit signs in often. */
 const cheapPasswords = { cost: { N: 16, r: 1, p: 1 } };
 
 /**
@@ -69,7 +69,7 @@ export async function startTestMode(
           seed: true,
           demoUsers: true,
           passwords: cheapPasswords,
-          // A replica opens it at the first search, if the server has no pgvector.
+          // The folder of an embedded database, which a replica opens at the first search if the server has no pgvector.
           embeddedSearch: { dataDir: file(`search-${own["SVC_PORT"]}`) },
           keys,
           switches,
@@ -114,7 +114,9 @@ export async function startTestMode(
 
 const readyMs = 20_000;
 
-/** Resolves when the tables exist and the worker runs, or after a timeout; then the kit reports what is missing. */
+/**
+ * Resolves when the tables exist and the worker runs, or after a timeout. After a timeout the kit reports what is missing.
+ */
 async function untilReady({ health }: Service): Promise<void> {
   const deadline = performance.now() + readyMs;
   for (;;) {

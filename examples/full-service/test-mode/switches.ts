@@ -6,9 +6,9 @@ import type { TokenStore } from "@svc/token-store";
 /** The states of the refresh hook; `restore` is the hook of the example. */
 export const hookStates = ["decline", "fail", "grant", "restore"] as const;
 
-/** The state that requests to the test mode change. All replicas of a process share it. */
+/** State that requests to the test mode change. All replicas of a process share it. */
 export interface Switches {
-  /** Names of the checks that fail. */
+  /** Names of the failing checks. */
   readonly broken: Set<string>;
   hook: (typeof hookStates)[number];
   storeIsOut: boolean;
@@ -19,7 +19,7 @@ export function newSwitches(): Switches {
   return { broken: new Set(), hook: "restore", storeIsOut: false, limitsAreOut: false };
 }
 
-/** The dependencies that the test mode can break, one for every way in which a check can fail. */
+/** The dependencies that the test mode can break, one for each way in which a check can fail. */
 export const dependencies = [
   { check: "ledger", critical: true, fault: "fails" },
   { check: "vault", critical: true, fault: "throws" },
@@ -28,7 +28,7 @@ export const dependencies = [
   { check: "mail", critical: false, fault: "hangs" },
 ] as const;
 
-/** Longer than a readiness check may take. */
+/** This time exceeds the time limit of a readiness check. */
 const hangMs = 3000;
 
 export function switchedChecks({ broken }: Switches): readonly ReadinessCheck[] {

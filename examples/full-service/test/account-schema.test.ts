@@ -14,7 +14,7 @@ describe("tables of an older checkout", () => {
 
   const totals = monthlyTotals("UTC");
 
-  it("are completed without duplicating the demo users and expenses", async () => {
+  it("are completed without a second copy of the demo users and expenses", async () => {
     let filled = 0;
     const ensure = async (): Promise<readonly [number, number]> => {
       const rows = await ensureExpenses(db, totals, { seed: true });

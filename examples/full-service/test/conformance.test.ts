@@ -11,7 +11,7 @@ describe("the full service", function () {
   const env = { SVC_AUTH_SECRET: secretIn(folder) };
   const running = serviceFor(testDatabase({ name: "conformance" }), options, env);
 
-  it("VER-4 passes the conformance kit with the conventions and a second replica", async () => {
+  it("VER-4 passes the conformance kit, including the conventions, with a second replica", async () => {
     await using replica = await runService(running.databaseUrl, options, env);
     expect(await expectConformance(running.url, folder, "full", replica.url)).to.be.above(110);
   });

@@ -6,7 +6,7 @@ import { serviceFor } from "./support/running-service.ts";
 
 const problemType = "application/problem+json";
 
-/** What a document says to people. */
+/** The texts of a document for people. */
 interface OfWords {
   readonly info: Readonly<Record<string, unknown>>;
   readonly tags: readonly { readonly name: string; readonly description?: string }[];
@@ -41,7 +41,7 @@ describe("expenses", () => {
     expect(found.body).to.deep.equal(made.body);
   });
 
-  it("DOC-1 describes every operation in words, with tags that are described", async () => {
+  it("DOC-1 describes every operation in words, and every tag", async () => {
     const { info, tags, paths } = (await caller(running.url).get("/openapi.json")).body as OfWords;
     expect(info).to.include.keys("description", "contact", "license");
     for (const { name, description } of tags) expect(description, name).to.be.a("string").that.is.not.empty;

@@ -35,7 +35,7 @@ describe("a worker that is killed in the middle of a file", function () {
     await ended;
     expect(cut.state).to.equal("running");
     await db.query("drop trigger slowly on expenses");
-    // Jobs for events of the rows recorded before the kill may be running, too.
+    // Jobs for events of rows that were recorded before the kill may be running, too.
     const { rows } = await db.query<{ task: string; attempts: number }>(
       `update svc_jobs set locked_until = now() - interval '1 second' where status = 'running'
       returning task, attempts`,

@@ -21,7 +21,7 @@ describe("a file of expenses", function () {
   // The service reads the rest of an oversized body for two seconds, so send it before the other tests.
   let tooLarge: Promise<number | undefined>;
   before("a file that is too large", async () => {
-    // Creates the tables.
+    // This request creates the tables.
     await list(running.url, {});
     tooLarge = sendTooLarge();
     tooLarge.catch(() => undefined);

@@ -84,7 +84,7 @@ describe("a browser whose access token has expired", () => {
     expect([...cookiesOf(page.headers).values()]).to.deep.equal(["", ""]);
   });
 
-  it("REF-6 is redirected to the sign-in page with a notice, as is the thief, when a copy of its refresh token is reused", async () => {
+  it("REF-6 is redirected to the sign-in page with a notice when a copy of its refresh token is reused, and so is the thief", async () => {
     const browser = await browse(running.url, clerk);
     const thief = browserWith(cookiesOf((await view("/account", browser.refresh)).headers));
     await using db = createDatabase({ url: running.databaseUrl });
@@ -111,7 +111,7 @@ describe("a browser whose access token has expired", () => {
     expect(page.text)
       .to.contain("you stay signed in")
       .and.not.to.match(/127\.0\.0\.1|postgres/);
-    // The log contains the cause once, and not the cookie.
+    // The log contains the cause once, and never the cookie.
     const failures = elsewhere.log.filter((line) => line.includes('"a request failed"'));
     expect(failures).to.have.length(1);
     expect(failures[0]).to.contain('"level":"error"').and.to.contain("ERR_SVC_");

@@ -42,7 +42,7 @@ describe("passwords", () => {
     }
   });
 
-  it("are checked a few at a time; some wait, and further checks get a 503 with Retry-After", async () => {
+  it("are checked a few at a time; some checks wait, and further checks get a 503 with Retry-After", async () => {
     const started: (() => void)[] = [];
     const derive: Derive = () => new Promise((resolve) => started.push(() => resolve(Buffer.alloc(32))));
     const { matches } = createPasswords({ cost: cheapCost, derive, atOnce: 2, waiting: 3 });
@@ -58,7 +58,7 @@ describe("passwords", () => {
       started.shift()?.();
       await new Promise(setImmediate);
     }
-    // All turns are free again.
+    // All turns are available again.
     const two = [matches("x", undefined), matches("x", undefined)];
     expect(started).to.have.length(2);
     for (const each of started.splice(0)) each();

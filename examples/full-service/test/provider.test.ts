@@ -107,7 +107,7 @@ describe("sign-in with a provider", () => {
   });
 
   it("OIDC-21 treats a lookalike address as a different address", async () => {
-    // The Kelvin sign, and a Cyrillic small letter.
+    // These are the Kelvin sign and a Cyrillic small letter.
     for (const email of ["cler\u212a@harbour-cafe.example", "\u0441lerk@harbour-cafe.example"]) {
       const answer = await comeBack({ federated_id: "demo:alike", email, email_verified: true });
       expect({ email, status: answer.status }).to.deep.equal({ email, status: 403 });

@@ -191,7 +191,7 @@ describe("the search", function () {
         .post("/documents")
         .send(body as object);
       expect({ body, status: answer.status }).to.deep.equal({ body, status: 422 });
-      // A member of `meta` is named as well.
+      // The problem also names a member of `meta`.
       expect(locsOf(answer).map((loc) => loc.slice(0, 2))).to.deep.equal([["body", name]]);
     }
     const queries = [
@@ -248,7 +248,7 @@ describe("the search", function () {
     }
   });
 
-  it("is off without pgvector and without an embedded database, and its check says what is missing", async () => {
+  it("is disabled without pgvector and without an embedded database, and its check names the missing part", async () => {
     const search = onPlainServer();
     const { healthy, detail } = await search.check(AbortSignal.timeout(5000));
     expect(healthy).to.equal(false);
@@ -331,7 +331,7 @@ describe("the helpers of the search", () => {
     expect(pieces.slice(0, 2)).to.deep.equal(["one", "two \n three"]);
     expect(pieces.slice(2).join(" ")).to.equal(long);
     for (const piece of pieces) expect(piece.length).to.be.within(1, 600);
-    // A very long word is cut between characters, not within one.
+    // A very long word is split between characters, not within one.
     const word = `x${"😀".repeat(1000)}`;
     const cut = piecesOf(word);
     expect(cut.every((piece) => piece.length <= 600 && piece.isWellFormed())).to.equal(true);
@@ -352,13 +352,13 @@ describe("the helpers of the search", () => {
 /** Locks the folder of an embedded database as another living process would. */
 function holdFolder(dataDir: string): void {
   mkdirSync(dataDir);
-  // Existing files are not created again.
+  // The store does not create existing files again.
   writeFileSync(join(dataDir, "PG_VERSION"), "18\n");
   const holder = { pid: process.ppid, host: hostname(), token: "held" };
   writeFileSync(`${dataDir}.lock`, JSON.stringify(holder));
 }
 
-/** Waits until a process holds a folder, and returns the id of the process. */
+/** Waits until a process holds the lock of a folder, and returns the id of the process. */
 async function holderOf(lock: string): Promise<number> {
   for (let tries = 0; tries < 600; tries++) {
     const text = existsSync(lock) ? readFileSync(lock, "utf8") : "";

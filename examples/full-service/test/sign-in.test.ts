@@ -18,7 +18,7 @@ const email = "clerk@harbour-cafe.example";
 
 describe("sign-in with a password", () => {
   let derived = 0;
-  // A cheap hash that counts its calls.
+  // This hash is cheap and counts its calls.
   const derive: Derive = async (password, salt) => {
     derived += 1;
     return Buffer.from(`${password}/${salt.toString("hex")}`.padEnd(80).slice(0, 80));
@@ -223,7 +223,7 @@ describe("sign-in with a password", () => {
     await using busy = await runService(running.databaseUrl, { passwords });
     await using db = createDatabase({ url: running.databaseUrl });
     const sessions = async (): Promise<number> => (await db.query("select from sessions")).rowCount ?? 0;
-    // This creates the tables.
+    // This request creates the tables.
     await browse(running.url, email);
     const before = await sessions();
     const left = new AbortController();
@@ -261,7 +261,7 @@ describe("sign-in with a password", () => {
   it("CFG-17 refuses the public demo password in prod", async () => {
     const secret = randomBytes(32).toString("base64url");
     const env = { SVC_ENV: "prod", SVC_AUTH_SECRET: secret };
-    // This creates the tables.
+    // This request creates the tables.
     await logIn(running.url, email);
     // With this hash every password matches.
     const passwords = { derive: () => Promise.resolve(Buffer.alloc(32)), cost: cheapCost };

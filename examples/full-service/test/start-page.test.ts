@@ -8,7 +8,7 @@ import { untilReady } from "./support/ready.ts";
 import { serviceFor } from "./support/running-service.ts";
 import { logIn } from "./support/sign-in.ts";
 
-/** What the page says about a link, and the status that the link must return. */
+/** The page's text about a link, and the status that the link must return. */
 const claims: readonly (readonly [RegExp, number])[] = [
   [/a 401 problem/, 401],
   [/a 404 problem/, 404],

@@ -36,15 +36,15 @@ function htmlOf(title: string, main: string): string {
 <link rel="stylesheet" href="/shop/style.css"></head><body><main><h1>${title}</h1>${main}</main></body></html>`;
 }
 
-/** What has happened to the sockets that {@link openSockets} has opened. */
+/** The events of the sockets that {@link openSockets} has opened. */
 interface Counts {
   echoes: number;
   readonly ends: number[];
 }
 
 /**
- * Opens WebSockets that each send a string when they are open, 50 at a time: a handshake has a time limit, and on a busy machine
- * the last of a thousand would miss it. Also runs in the browser, so it uses nothing of this file.
+ * Opens WebSockets that each send a string when they are open, 50 at a time: a handshake has a time limit, and on a busy
+ * machine the last of a thousand would exceed it. The browser runs it too, so it uses nothing else of this file.
  */
 function openSockets({ address, count }: { readonly address: string; readonly count: number }): Counts {
   const counts: Counts = { echoes: 0, ends: [] };
@@ -79,7 +79,7 @@ async function started(options: ServiceOptions): Promise<Service> {
   return service;
 }
 
-describe("a gateway in front of a web service and of WebSockets", function () {
+describe("a gateway in front of a web service and a WebSocket service", function () {
   this.timeout(120_000);
   const browser = testBrowser();
   const folder = mkdtempSync(join(tmpdir(), "svc-public-"));
@@ -125,7 +125,7 @@ targets = ["${echo.url}"]
     rmSync(folder, { recursive: true });
   });
 
-  it("PROF-7 sends a form of its own page, with styles and without faults of accessibility", async () => {
+  it("PROF-7 sends a form of its own page, with styles and without accessibility faults", async () => {
     const { page } = await browser.visitor({ baseURL: origin });
     await page.goto("/shop/");
     expect(await accessibilityFaults(page)).to.deep.equal([]);
@@ -158,14 +158,14 @@ targets = ["${echo.url}"]
     expect(await headingOf(page)).to.equal("404 Not Found");
   });
 
-  it("echoes over 1,000 WebSockets concurrently, those of a browser among them, and closes them with 1001", async () => {
+  it("echoes over 1,000 WebSockets concurrently, including those of a browser, and closes them with 1001", async () => {
     const { page } = await browser.visitor();
     const address = `${origin.replace("http", "ws")}/echo`;
     await page.goto(`${origin}/shop/`);
     const here = openSockets({ address, count: 980 });
     const inPage = (): Promise<Counts> => page.evaluate<Counts>("globalThis.counts");
     await page.evaluate(openSockets, { address, count: 20 });
-    // Beside seven busy processes on two cores the sockets took 20 s, most of it for the handshakes of the browser.
+    // While seven busy processes ran on two cores, the sockets took 20 s, most of it for the handshakes of the browser.
     const patience = 90_000;
     await until("1,000 WebSockets", () => sockets.length === 1000, patience);
     await until("all echoes", async () => here.echoes + (await inPage()).echoes === 1000, patience);

@@ -1,6 +1,6 @@
 import { enableRowSecurity, ensureSchema, type Queryable, type Row } from "@svc/sql";
 
-/** What a receipt is issued for. */
+/** The expense for which a receipt is issued. */
 export interface Purchase {
   /** Id of the expense. */
   readonly expense: string;
@@ -46,14 +46,14 @@ export async function ensureReceipts(tx: Queryable): Promise<void> {
 /**
  * Issues the receipt of an expense with the tenant's next number.
  *
- * @returns undefined if the expense has a receipt already
+ * @returns undefined if the expense already has a receipt
  */
 export async function issueReceipt(
   tx: Queryable,
   tenant: string,
   { expense, category, amount }: Purchase,
 ): Promise<Receipt | undefined> {
-  // One transaction of a tenant at a time takes a number, so that there are no gaps.
+  // Only one transaction of a tenant at a time takes a number, so that there are no gaps.
   await tx.query("select pg_advisory_xact_lock(hashtextextended($1, 0))", [`receipts of ${tenant}`]);
   const { rows } = await tx.query<Receipt & Row>(
     `

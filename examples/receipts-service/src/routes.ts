@@ -9,12 +9,12 @@ import { findReceipt, issueReceipt, type Purchase } from "./receipt-store.ts";
 /** Options of the routes. */
 export interface RoutesOptions {
   readonly db: Database;
-  /** Resolves when the table exists; called at every request, because the database may start after the service. */
+  /** Resolves when the table exists. Every request calls it, because the database may start after the service. */
   readonly prepared: () => Promise<void>;
 }
 
 export function routes(app: Express, { db, prepared }: RoutesOptions): void {
-  /** Runs work as the tenant of the request, which sees no other tenant's rows. */
+  /** Runs work as the tenant of the request. The work sees no other tenant's rows. */
   async function inTenant<T>(work: (tx: Queryable) => Promise<T>): Promise<T> {
     await prepared();
     return db.withTenant(currentTenant(), work);
@@ -44,7 +44,7 @@ export function routes(app: Express, { db, prepared }: RoutesOptions): void {
   );
 }
 
-/** @throws ProblemError 422 that names each wrong member */
+/** @throws ProblemError 422 that names each invalid member */
 function purchaseOf(expense: string, body: unknown): Purchase {
   const { category, amount } = (body ?? {}) as Readonly<Record<string, unknown>>;
   const issues = [];

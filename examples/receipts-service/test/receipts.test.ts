@@ -9,7 +9,7 @@ const secret = "a secret of the tests, 32 bytes or more";
 const expense = "0123456789abcdef0123456789abcdef";
 const purchase = { category: "meals", amount: "12.50" };
 
-/** Returns the header of a caller of a tenant. */
+/** Returns the header that identifies a caller of a tenant. */
 function as(tenant: string, scope = "receipts:write expenses:read"): Readonly<Record<string, string>> {
   const claims = { iss: "expenses", aud: "expenses", sub: "expenses", tenant_id: tenant, scope };
   return { Authorization: `Bearer ${signToken(claims, secret)}` };
@@ -39,7 +39,7 @@ describe("the receipts service", function () {
 
   it("numbers the receipts of a tenant without gaps, one for each expense", async () => {
     const ids = Array.from({ length: 5 }, (_, index) => `${index}`.repeat(32));
-    // Each is sent twice at the same time, as by an event that is delivered twice.
+    // Send each request twice at the same time, as for an event that is delivered twice.
     const answers = await Promise.all([...ids, ...ids].map((id) => put(id, "acme").send(purchase)));
     const issued = answers.filter(({ status }) => status === 201).map(({ body }) => body as object);
     expect(issued).to.have.length(5);
@@ -67,7 +67,7 @@ describe("the receipts service", function () {
     expect((await request(url).put(`/receipts/${expense}`).set(reader).send(purchase)).status).to.equal(403);
   });
 
-  it("names every wrong member", async () => {
+  it("names every invalid member", async () => {
     const { status, body } = await put("x", "acme").send({ amount: "1" });
     const { errors } = body as { errors: readonly { loc: readonly string[] }[] };
     expect({ status, loc: errors.map(({ loc }) => loc.join(".")) }).to.deep.equal({

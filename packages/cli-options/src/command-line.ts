@@ -4,7 +4,7 @@ import type { Reader } from "./readers.ts";
 
 /** A flag or environment variable. The setting `delaySeconds` has the flag `--delay-seconds`. */
 export interface Setting {
-  /** What the setting is for, without its commands and its default. If undefined, the help omits the setting. */
+  /** The purpose of the setting, without its commands and its default. If undefined, the help omits the setting. */
   readonly meaning?: string;
   /** Placeholder for the value in the help, for example `N`. */
   readonly value?: string;
@@ -29,7 +29,7 @@ export interface Command {
   readonly meaning: string;
   /** Positional arguments: `["ID"]`, `["[ID]"]` if optional, `["ID..."]` if repeatable. Default: none. */
   readonly operands?: readonly string[];
-  /** How an error names missing operands. Default: their placeholders. */
+  /** The name of missing operands in an error. Default: their placeholders. */
   readonly needs?: string;
   /** A flag that can be used instead of the operands, and its meaning: `["all", "all of them"]`. Default: none. */
   readonly or?: readonly [flag: string, meaning: string];
@@ -73,7 +73,7 @@ export interface CommandLineDefinition<C, S> {
   readonly exitCodes: string;
 }
 
-/** How to report an error that is not an {@link InvalidUse}. */
+/** The format of an error that is not an {@link InvalidUse}. */
 export interface FailureDetails {
   /** Whether to print JSON with `code`, `reason` and `message`. */
   readonly json: boolean;

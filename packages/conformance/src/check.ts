@@ -29,8 +29,8 @@ export interface Check {
   readonly rule: string;
   readonly needs?: readonly Need[] | undefined;
   /**
-   * Whether the check changes the state of the service or the key set. Such checks run one by one after all others, in
-   * list order.
+   * Whether the check changes the state of the service or the key set. Such checks run in sequence after all other checks,
+   * in list order.
    */
   readonly alone?: boolean | undefined;
   /** Whether the check waits until the service fetches a new key. */

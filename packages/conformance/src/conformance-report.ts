@@ -37,7 +37,9 @@ export interface Outcome {
   readonly notApplicable: number;
   /** Number of selected rules. */
   readonly total: number;
-  /** Names, as in `require`, whose absence made a rule not applicable and on which no checked rule depends. */
+  /**
+   * Names, as in `require`, of missing preconditions: each made a rule not applicable, and no checked rule depends on it.
+   */
   readonly notSeen: readonly string[];
   /** Reasons why the run checked less than required; empty if it checked enough. */
   readonly shortfalls: readonly string[];

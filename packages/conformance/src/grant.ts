@@ -10,7 +10,7 @@ export function rights({ settings: { probes, keys } }: Kit): TokenShape {
 }
 
 const grants = new WeakMap<Kit, { readonly token: string; readonly madeAt: number }>();
-/** How long a token is reused; well below its lifetime. */
+/** Time for which a token is reused; well below its lifetime. */
 const grantMs = 120_000;
 
 /** Returns a token with all scopes and roles that the probes name, reused for a while; undefined without keys. */

@@ -7,7 +7,7 @@ export interface NamedRoute {
   readonly method: string;
   /** The path with its parameters filled in. */
   readonly path: string;
-  /** Every documented method of this path, including those of other matching templates. */
+  /** Every documented method of this path, including methods of other matching templates. */
   readonly methods: ReadonlySet<string>;
   /** Whether the document requires a token for this route. */
   readonly isGuarded: boolean;

@@ -396,7 +396,7 @@ export type Resolved<S extends Shape> = {
 
 /** Options of {@link checkConformance}. */
 export type ConformanceOptions = OptionsOf<"options">;
-/** How to make tokens that the service accepts. */
+/** Key and claims of tokens that the service accepts. */
 export type Keys = OptionsOf<"keys">;
 /** Requests with which the checks observe the service. A check whose probe is missing is not applicable. */
 export type Probes = OptionsOf<"probes">;

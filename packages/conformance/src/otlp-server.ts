@@ -39,11 +39,11 @@ export async function serveOtlp(address: string) {
     spans: spans as readonly ReceivedSpan[],
     /** The reasons for which requests were not valid. */
     faults: faults as readonly string[],
-    /** Whether the service's endpoint has user-info or a query, as far as its requests show. */
+    /** Whether the requests show that the service's endpoint has user-info or a query. */
     get hasPrivateParts() {
       return hasPrivateParts;
     },
-    /** Makes the receiver refuse every request if `value` is true. */
+    /** Makes the receiver reject every request if `value` is true. */
     setRefusing(value: boolean): void {
       refuses = value;
     },

@@ -152,9 +152,9 @@ function probeFaults(probes: ResolvedProbes, given: Probes): readonly string[] {
   });
 }
 
-/** The kit tells a full bucket from one that has gained a token or two. */
+/** Minimum burst with which the kit can distinguish a full bucket from a bucket that has gained a few tokens. */
 const leastBurst = 4;
-/** The kit sends twice as many requests, and more, to the probe `limited`. */
+/** Maximum burst: the kit sends more than twice as many requests to the probe `limited`. */
 const mostBurst = 200;
 
 function limitFaults(given: Probes["limited"], limited: LimitedProbe | undefined): readonly string[] {

@@ -6,7 +6,7 @@ import { fits, signature, type SigningKey } from "./signing.ts";
 
 export type Claims = JsonObject;
 
-/** How a token differs from the default valid one. */
+/** Differences of a token from the default valid token. */
 export interface TokenShape {
   /** Claims to change; `undefined` removes a claim. */
   readonly claims?: Claims | undefined;

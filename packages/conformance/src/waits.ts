@@ -10,7 +10,7 @@ interface Wait {
 /** Waits shorter than this many seconds are not announced. */
 const unnoticedSeconds = 4;
 
-/** How often exporters of OpenTelemetry send a batch by default. */
+/** Interval at which OpenTelemetry exporters send a batch by default. */
 const exportSeconds = 5;
 
 /**
@@ -19,7 +19,7 @@ const exportSeconds = 5;
  */
 export function expectedWaits(options: ConformanceOptions): string | undefined {
   const { probes, limits, profile, serveKeys, serveOtlp, keySetPatienceSeconds } = resolveSettings(options);
-  // A run of selected checks does not always need all of these waits.
+  // A run of selected checks may not need all of these waits.
   if (options.only !== undefined) return undefined;
   const { session, dependencies = [] } = probes;
   const sideBySide: Wait[] = [];

@@ -87,7 +87,7 @@ describe("a service that was written without these packages", function () {
     expect(report.passed).to.equal(2);
   });
 
-  it("is not checked for AUTH-15, which concerns several scopes, when the probe `scoped` names one", async () => {
+  it("is not checked for AUTH-15, which concerns several scopes, when the probe `scoped` names only one", async () => {
     const probes = { ...options.probes, scoped: { request: "/reads", scopes: ["read"] } };
     const { findings } = await judged({ ...options, probes, only: ["AUTH-15"] });
     expect(findings[0]?.verdict)

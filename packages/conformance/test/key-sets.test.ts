@@ -9,7 +9,7 @@ describe("the key set that the kit serves", function () {
   this.timeout(120_000);
 
   for (const algorithm of ["ES256", "EdDSA", "PS512"] as const) {
-    it(`lets a sound service pass with ${algorithm}`, async () => {
+    it(`causes no failure on a sound service with ${algorithm}`, async () => {
       await makeServedKeys(algorithm);
       await using tested = await startUnderTest("jwks", {
         toml: [['algorithms = ["RS256"]', `algorithms = ["${algorithm}"]`]],

@@ -49,7 +49,7 @@ function relay(req: IncomingMessage, res: ServerResponse, url: string): void {
 describe("a run always ends", function () {
   this.timeout(120_000);
   /**
-   * Limits long enough for a busy machine; they do not affect the verdicts on a service that ends each connection
+   * Time limits that suffice on a busy machine; they do not affect the verdicts on a service that closes each connection
    * itself.
    */
   const limits = { requestSeconds: 30, totalSeconds: 100, concurrency: 16 };

@@ -3,8 +3,8 @@ import { currentContext, type RequestContext } from "./request-context.ts";
 import type { TraceContext } from "./types.ts";
 
 /**
- * Returns the trace that log records, outbound calls, jobs and events belong to: that of the innermost open server or
- * consumer span of this service, else that of OpenTelemetry's active span, else the caller's (COR-12, COR-13).
+ * Returns the trace for log records, outbound calls, jobs and events: the trace of the innermost open server or consumer
+ * span of this service, else of OpenTelemetry's active span, else the caller's trace (COR-12, COR-13).
  *
  * @param context default: the current context; pass `contextOf(req)` where the current context may be lost
  */
@@ -19,6 +19,6 @@ function spanTraceOf(context: RequestContext | undefined): TraceContext | undefi
   if (context === undefined) return activeSpanTrace();
   const current = currentContext();
   if (current === context) return activeSpanTrace() ?? context.enteredTrace;
-  // Where another context is current, for example in a queue that requests share, the active span is of that request.
+  // If another context is current, for example in a queue that requests share, the active span belongs to that request.
   return context.enteredTrace ?? (current === undefined ? activeSpanTrace() : undefined);
 }

@@ -1,6 +1,6 @@
 import type { Middleware } from "./types.ts";
 
-/** What a guard requires. Tools that describe routes read it under `Symbol.for("@svc/guard")`. */
+/** The requirement of a guard. Tools that describe routes read it under `Symbol.for("@svc/guard")`. */
 export interface Guard {
   /** The type of requirement, for example `scopes`. */
   readonly kind: string;

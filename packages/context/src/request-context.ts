@@ -38,14 +38,14 @@ export class RequestContext {
   /** A tenant that the request named but that was not granted. */
   tenantClaimed: string | undefined;
   log: Logger | undefined;
-  /** When the context was created, in milliseconds of `performance.now()`. */
+  /** Time at which the context was created, in milliseconds of `performance.now()`. */
   readonly startedAt: number;
   /**
    * The trace of the OpenTelemetry span that was active when the context became current: the request's own span, even for
    * code that runs where that span is lost.
    */
   enteredTrace: TraceContext | undefined;
-  /** When the response is due, in milliseconds of `performance.now()`; calls to other services end earlier. */
+  /** Time at which the response is due, in milliseconds of `performance.now()`; calls to other services end earlier. */
   deadline: number | undefined;
   // Private, so that the request and its secrets do not appear where a context is printed.
   readonly #request: { readonly headers: IncomingHttpHeaders } | undefined;
@@ -102,16 +102,16 @@ export class RequestContext {
   }
 
   /**
-   * Sets the context's `trace` to that of a server or consumer span while the span is open. `inSpan()` calls this; only
-   * code that opens a span without it has to.
+   * Sets the context's `trace` to the trace of a server or consumer span while the span is open. `inSpan()` calls this
+   * function; code that opens a span in another way must call it itself.
    *
    * @returns a function to call when the span ends
    */
   openSpan(trace: TraceContext): () => void {
-    // A copy, so that two spans with the same trace context are distinguished.
+    // Store a copy, so that two spans with the same trace context are distinguished.
     const opened = { ...trace };
     const others = this.#openTraces;
-    // Usually only one span is open; to spread an empty list would double the cost.
+    // Usually only one span is open, and spreading an empty list would double the cost.
     this.#openTraces = others.length === 0 ? [opened] : [...others, opened];
     return () => {
       this.#openTraces = this.#openTraces.filter((each) => each !== opened);

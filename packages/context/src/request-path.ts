@@ -33,13 +33,13 @@ export function pathOfTarget(target: string): string {
   return start === end ? "/" : target.slice(start, end);
 }
 
-/** Scheme, host and port, in the only form of which Express surely reads the same path. */
+/** Scheme, host and port, in the only form for which Express is certain to read the same path. */
 const ORIGIN = /^https?:\/\/[\w.~:[\]%-]+(?=[/?#]|$)/i;
 
 /**
- * Returns the path in a request target, for comparison with the paths of routes. Of absolute URLs, only those with http or
- * https and a plain host have one; any other target is returned whole, so that it matches no route. Express reads a different
- * path in them, and a guard in front of a route would not see the request.
+ * Returns the path in a request target, for comparison with the paths of routes. Removes scheme and host only from http and
+ * https URLs with a plain host. Returns any other target whole, so that it matches no route: Express may read a different
+ * path in it, and would route the request past a guard.
  */
 export function routedPathOf(target: string): string {
   return target.charCodeAt(0) === SLASH || ORIGIN.test(target) ? pathOfTarget(target) : target;

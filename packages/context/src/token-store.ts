@@ -10,7 +10,7 @@ export interface RevocableToken {
   /** The session family; undefined when the issuer sets none (CLAIM-3). */
   readonly fam: string | undefined;
   readonly sub: string;
-  /** When the person signed in, in seconds since the Unix epoch: `auth_time`, else `iat`. */
+  /** Time of the sign-in, in seconds since the Unix epoch: `auth_time`, else `iat`. */
   readonly signedInAt: number;
 }
 

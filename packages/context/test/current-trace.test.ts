@@ -91,7 +91,7 @@ describe("currentTrace with OpenTelemetry", () => {
     expect(activeSpanTrace()).to.equal(undefined);
   });
 
-  it("prefers an own open span to the active one, and the active one to the caller's", () => {
+  it("prefers the service's open span to the active span, and the active span to the caller's", () => {
     const context = new RequestContext({ trace: CALLER });
     const seen = runWithContext(context, () => {
       const before = currentTrace();
@@ -106,7 +106,7 @@ describe("currentTrace with OpenTelemetry", () => {
     expect(seen).to.eql([CALLER, traceWith(SPAN_ID), OWN, traceWith(SPAN_ID)]);
   });
 
-  it("COR-15 returns the caller's trace in code whose tracing is suppressed or has no valid span", () => {
+  it("COR-15 returns the caller's trace where tracing is suppressed or the active span is invalid", () => {
     const context = new RequestContext({ trace: CALLER });
     const seen = runWithContext(context, () => [
       currentTrace(),

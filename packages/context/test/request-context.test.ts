@@ -264,7 +264,7 @@ describe("the bearer token of a context", () => {
   const bearerOf = (authorization: string | undefined) =>
     new RequestContext({}, { headers: authorization === undefined ? {} : { authorization } }).bearer;
 
-  it("HTTP-3 is the caller's Authorization header, if it has one token", () => {
+  it("HTTP-3 is the caller's Authorization header if it contains one bearer token", () => {
     for (const header of ["Bearer abc", "bearer a.b-c_d~e+f/g==", "BEARER x"])
       expect(bearerOf(header)).to.equal(header);
     for (const header of [
@@ -288,7 +288,7 @@ describe("the bearer token of a context", () => {
     );
   });
 
-  it("is that of the request whose context was opened", () => {
+  it("belongs to the request whose context was opened", () => {
     const req = { headers: { authorization: "Bearer abc" } } as IncomingMessage;
     expect(openContext(req).bearer).to.equal("Bearer abc");
   });

@@ -29,7 +29,7 @@ describe("the path of a request", () => {
     expect(pathOf({ url: "/7" } as IncomingMessage)).to.equal("/7");
   });
 
-  it("is compared with routes only in targets of which Express reads the same path", () => {
+  it("is compared with routes only if Express reads the same path in the target", () => {
     for (const target of [
       "/admin?a=1",
       "http://host/admin",

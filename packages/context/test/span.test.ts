@@ -191,7 +191,7 @@ describe("the trace of a span", () => {
     expect(context.trace).to.eql(CALLER);
   });
 
-  it("is that of the innermost open span, regardless of the order in which spans end", () => {
+  it("belongs to the innermost open span, regardless of the order in which spans end", () => {
     const context = new RequestContext({ trace: CALLER });
     const [endOuter, endInner] = [context.openSpan(OWN), context.openSpan(INNER)];
     expect(context.trace).to.eql(INNER);

@@ -13,7 +13,7 @@ import { expect } from "chai";
 import connect from "connect";
 import express4, { type RequestHandler } from "express4";
 
-// The compiler is the test: it must accept this code, and refuse each line below a @ts-expect-error.
+// The compiler is the test: it must accept this code, and reject each line below a @ts-expect-error.
 describe("types", () => {
   it("accept one middleware in Connect, Express 4, Express 5 and a bare server", () => {
     const middleware: Middleware = enterContext;

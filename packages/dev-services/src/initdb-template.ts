@@ -33,7 +33,7 @@ function remove(folder: string): void {
   try {
     rmSync(folder, { recursive: true, force: true });
   } catch {
-    // It belongs to another user.
+    // The folder belongs to another user.
   }
 }
 

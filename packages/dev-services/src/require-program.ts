@@ -7,7 +7,7 @@ import { unpack } from "./unpack.ts";
 /** The folders in which Debian installs servers. They are not on a normal user's `PATH`. */
 const SERVER_FOLDERS = ["/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/lib/postgresql/*/bin"];
 
-/** Where to look for a program. */
+/** The places to search for a program. */
 export interface Lookup {
   /** The environment that contains `PATH`. Default: `process.env`. */
   readonly env?: NodeJS.ProcessEnv | undefined;

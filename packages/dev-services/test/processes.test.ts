@@ -138,7 +138,7 @@ ctypes.CDLL(None).pthread_exit(None)`;
     });
   });
 
-  // Only for root: when the tests run as a normal user, all of them cover this case.
+  // Only root needs this test: when a normal user runs the tests, all of them cover this case.
   const checkout = import.meta.dirname;
   if (process.getuid?.() === 0 && everybodyMayRead(checkout)) {
     it("run under the account of the normal user who starts them", async () => {

@@ -4,13 +4,15 @@ import type { Pool } from "undici";
 const READY_PATH = "/ready";
 const PROBE_EVERY_MS = 500;
 const PROBE_MS = 1_000;
-/** How long a target drains after its last sign of it, if its readiness endpoint is not reachable any more. */
+/**
+ * Time for which a target counts as draining after its last sign of draining, while its readiness endpoint is unreachable.
+ */
 const DRAINING_MS = 60_000;
-/** How long a target without a readiness endpoint drains. */
+/** Time for which a target without a readiness endpoint counts as draining. */
 const UNPROBED_MS = 1_000;
 
 /**
- * Whether a target is draining: it has announced with `Connection: close` that it stops. It returns when its `/ready`
+ * Tracks whether a target is draining: it has announced its stop with `Connection: close`. The state ends when its `/ready`
  * succeeds, for example after a restart.
  */
 export class DrainState {
@@ -21,7 +23,7 @@ export class DrainState {
   #hasReadiness = true;
   #isStopped = false;
   #timer: NodeJS.Timeout | undefined;
-  // Probes must not be part of the request whose response announced the drain, and of its trace.
+  // Probes must not run in the context and the trace of the request whose response announced the drain.
   readonly #probeOutside = AsyncResource.bind(() => void this.#probe());
 
   constructor(pool: Pool, now: () => number) {
@@ -68,7 +70,7 @@ export class DrainState {
     }
   }
 
-  /** Returns undefined if the target does not answer. */
+  /** Returns undefined if the target does not respond. */
   async #readinessStatus(): Promise<number | undefined> {
     const limits = { headersTimeout: PROBE_MS, bodyTimeout: PROBE_MS };
     try {

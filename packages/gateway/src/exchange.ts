@@ -16,12 +16,12 @@ interface WithExchange extends ServerResponse {
   [EXCHANGE]?: Exchange;
 }
 
-/** undici receives it as the reason of an abort; nothing shows it. */
+/** Reason with which requests of undici are aborted. It never reaches a client or a log. */
 const ABORTED = new Error("the gateway has ended the request");
 
 /**
- * Passes one request on to a target, and its response back: bytes in both directions as fast as both sides accept them, and
- * the end of either side to the other.
+ * Passes one request on to a target, and the response back. Forwards bytes only as fast as the receiver accepts them, and
+ * ends one side when the other side ends.
  */
 export class Exchange implements Dispatcher.DispatchHandler, BodyListener {
   readonly req: IncomingMessage;
@@ -102,8 +102,8 @@ export class Exchange implements Dispatcher.DispatchHandler, BodyListener {
     this.span?.set({ "http.response.status_code": status });
     res.statusCode = status;
     const closes = copyHeaders(res, headers);
-    // undici itself asks for the end of the connection after HEAD.
-    // A draining service closes after every response; others close after a request that they refuse.
+    // After HEAD, undici itself requests the end of the connection. After a 4xx, a service may close the connection without
+    // draining.
     if (closes && this.req.method !== "HEAD" && !(status >= 400 && status < 500))
       this.#call?.target.markDraining();
     // Usually the first bytes of the body follow in this tick, and are sent together with the head.
@@ -178,14 +178,14 @@ export class Exchange implements Dispatcher.DispatchHandler, BodyListener {
       return;
     }
     const context = contextOf(this.req);
-    // undici calls back in the context of any request.
+    // undici may call back in the context of another request.
     if (context === undefined) this.#next(problem);
     else runWithContext(context, () => this.#next(problem));
   }
 
-  /** Starts the time limit for the response once more: undici starts it again with each interim response. */
+  /** Starts a second time limit for the response, because undici restarts its own with each interim response. */
   #limitInterim(): void {
-    // undici's time limit is enough while the body is on its way, which may take any time.
+    // While the request body is being sent, which may take any time, undici's own time limit suffices.
     if (!this.req.complete || this.#isDone) return;
     this.#interimTimer ??= setTimeout(() => {
       this.#call?.failed();
@@ -193,7 +193,7 @@ export class Exchange implements Dispatcher.DispatchHandler, BodyListener {
     }, this.forwarding.route.timeoutSeconds * 1000);
   }
 
-  /** Nothing of the request has been sent, so another target may receive it. */
+  /** Tries another target, because nothing of the request has been sent. */
   #connectionFailed(error: Error): void {
     const call = this.#call;
     const kind = failureKind(error);

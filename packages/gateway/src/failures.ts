@@ -12,8 +12,8 @@ import { hasBody } from "./request-body.ts";
 import type { Route } from "./routes.ts";
 
 /**
- * How a request to a target failed. `refused`: undici does not send the request. `stopped`: the gateway was stopped.
- * `timeout`, `lost`: the target did not answer in time, or closed the connection. `invalid`: it sent no valid response.
+ * The kind of a failed request to a target. `refused`: undici does not send the request. `stopped`: the gateway was stopped.
+ * `timeout`: the target did not respond in time. `lost`: it closed the connection. `invalid`: its response is not valid.
  */
 export type FailureKind = "refused" | "stopped" | "timeout" | "lost" | "invalid";
 
@@ -39,7 +39,10 @@ export function failureKind(error: Error): FailureKind {
   }
 }
 
-/** Returns the problem for a request whose connection was made. No text contains an address; the cause may. */
+/**
+ * Returns the problem for a request that failed after its connection was established. Its text contains no address, but its
+ * cause may.
+ */
 export function failureProblem(req: IncomingMessage, route: Route, cause: Error): ProblemError {
   const { prefix } = route;
   const options = { cause, headers: closingHeaders(req) };
@@ -83,7 +86,7 @@ export function unsafePath(): ProblemError {
   );
 }
 
-// The rest of the body would delay the next request on the connection, and may be endless.
+// Close the connection: the rest of the body, which may be endless, would delay the next request on it.
 function closingHeaders(req: IncomingMessage): NonNullable<ReadyOptions["headers"]> {
   return req.complete || !hasBody(req) ? {} : { Connection: "close" };
 }

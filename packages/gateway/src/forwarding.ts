@@ -1,7 +1,7 @@
 import type { Logger } from "@svc/context";
 import type { Route } from "./routes.ts";
 
-/** What an exchange needs to know about its request. */
+/** The parameters of an exchange that depend on its request. */
 export interface Forwarding {
   readonly route: Route;
   /** The request target for the service. */

@@ -17,7 +17,10 @@ import { createUpgrades } from "./upgrade.ts";
 
 /** Middleware that passes requests on to other services; see {@link gateway}. */
 export interface Gateway extends Middleware {
-  /** Reports whether targets answer; critical if no target of a route with `critical` does. Sends no request. */
+  /**
+   * Returns the check that reports whether the targets respond; critical while no target of a route with `critical`
+   * responds. The check sends no request.
+   */
   readiness(): ReadinessCheck;
   /**
    * Passes on a WebSocket; for the event `upgrade` of the server. Responds with a problem if that is not possible.
@@ -29,7 +32,7 @@ export interface Gateway extends Middleware {
   upgrade(req: IncomingMessage, socket: Duplex, head: Buffer, res?: ServerResponse): boolean;
   /** Returns the prefix of the route that would handle a request; undefined if there is none. */
   routeOf(req: IncomingMessage): string | undefined;
-  /** Closes the WebSockets with 1001 to both sides. Resolves when they are closed, at the latest after a second. */
+  /** Closes the WebSockets with the code 1001 on both sides. Resolves when they are closed, after a second at the latest. */
   closeWebSockets(): Promise<void>;
   /**
    * Closes the WebSockets, and the connections to targets after their running requests. Later requests get a 503. The
@@ -96,7 +99,7 @@ function refusalOf(req: IncomingMessage, route: Route): ProblemError | undefined
   if (!hasBody(req)) return undefined;
   const { maxBodyBytes } = route;
   if (maxBodyBytes > 0 && Number(req.headers["content-length"] ?? 0) > maxBodyBytes) return tooLarge(route);
-  // A body parser has taken the body, and the target would wait for it.
+  // A body parser has already read the body, so the target would wait for it without end.
   return req.readableDidRead
     ? internalError({ cause: new Error("the gateway must be mounted before body parsers") })
     : undefined;

@@ -6,7 +6,7 @@ import { routeOptions } from "./options.ts";
 
 export type { Gateway } from "./gateway.ts";
 
-/** Paths of every service, which no route takes, such as one with the prefix `/health`. */
+/** Paths of every service. No route handles them, not even a route with the prefix `/health`. */
 const SYSTEM_PATHS = ["/health", "/ready", "/info"];
 
 const FORWARDED: unique symbol = Symbol("@svc/gateway/forwarded") as never;
@@ -32,7 +32,7 @@ export const gatewayPlugin = definePlugin({
       kept ??= new Set([...SYSTEM_PATHS, ...systemPaths()]);
       return made.routeOf(req) !== undefined && !kept.has(pathOf(req));
     };
-    // The server, the body limit and the middleware ask in turn.
+    // Store the result, because the server, the body limit and the middleware each call this function.
     const isForwarded = (req: JudgedRequest): boolean => (req[FORWARDED] ??= judge(req));
     const admission: Middleware = (req, res, next) => {
       if (!isForwarded(req)) return next();
@@ -45,7 +45,7 @@ export const gatewayPlugin = definePlugin({
       admission,
       hasOwnLimits: isForwarded,
       checks: [made.readiness()],
-      // A service does not close while it has WebSockets, so they end when it stops accepting work.
+      // Open WebSockets keep a server from closing, so close them when the service stops accepting work.
       work: [{ name: "gateway", start: () => undefined, stop: () => made.closeWebSockets() }],
       stop: ["close", () => made.stop()],
     };

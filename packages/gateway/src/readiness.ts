@@ -1,7 +1,7 @@
 import type { CheckResult, ReadinessCheck } from "@svc/context";
 import type { Route } from "./routes.ts";
 
-/** Returns the readiness check `gateway`. It sends no request: it reports the outcome of the requests of clients. */
+/** Returns the readiness check `gateway`. It sends no request, and reports the outcome of client requests. */
 export function gatewayReadiness(routes: readonly Route[]): ReadinessCheck {
   return {
     name: "gateway",

@@ -7,19 +7,19 @@ export function hasBody({ headers }: IncomingMessage): boolean {
   return headers["transfer-encoding"] !== undefined || (length !== undefined && length !== "0");
 }
 
-/** Receives what happens to a body besides its bytes. */
+/** Receives the failures of a body. */
 export interface BodyListener {
   /** The body has more bytes than allowed. */
   bodyTooLarge(): void;
   /** The client has disconnected before the end of the body. */
   clientGone(): void;
-  /** The client has sent nothing for too long. */
+  /** The client has sent nothing for longer than the time limit. */
   bodyStalled(): void;
 }
 
 /**
- * The body of a request, as undici reads it. undici destroys the stream that it gets when a request fails; that must not
- * destroy the client's connection, on which the gateway still responds. Reads nothing before undici does.
+ * The body of a request, as undici reads it. When a request fails, undici destroys the stream that it received; the client's
+ * connection must survive this, because the gateway still responds on it. Reads nothing before undici does.
  */
 export class RequestBody extends Readable {
   readonly #req: IncomingMessage;
@@ -62,7 +62,7 @@ export class RequestBody extends Readable {
     clearTimeout(this.#idle);
     if (this.#isReading) {
       this.#req.off("data", this.#onData).off("end", this.#onEnd).off("close", this.#onClose);
-      // Discard what the client still sends, so that the connection does not stall.
+      // Discard the rest of the body, so that the connection does not stall.
       if (!this.#req.readableEnded) this.#req.resume();
     }
     callback(error);

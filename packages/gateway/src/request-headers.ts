@@ -13,7 +13,7 @@ const DROPPED: ReadonlySet<string> = new Set([
   "forwarded",
   "via",
   "http2-settings",
-  // CGI programs would read it as the variable HTTP_PROXY.
+  // CGI programs would receive this header as the variable HTTP_PROXY.
   "proxy",
   "x-forwarded-for",
   "x-forwarded-proto",
@@ -27,7 +27,7 @@ const KEPT: ReadonlySet<string> = new Set(["authorization", "content-length", "c
  * Returns the headers of a request for its target, names and values alternating, in the client's order. Without
  * `preserveHost`, `Host` is missing: undici sets it.
  *
- * @param forwarding says whether the peer of the socket may set `X-Forwarded-*`, and whether the target gets the client's
+ * @param forwarding states whether the peer of the socket may set `X-Forwarded-*`, and whether the target gets the client's
  *   `Host`
  * @param trace the trace of the gateway's span; without one the client's trace headers are passed on (GW-1, GW-2)
  */
@@ -54,10 +54,10 @@ export function requestHeaders(
   return headers;
 }
 
-/** Returns `X-Request-ID`, if the service has one, and the trace headers, if the gateway does not pass on the client's. */
+/** Returns `X-Request-ID` if the service sets one, and the trace headers unless the gateway passes on the client's. */
 function ownHeaders(req: IncomingMessage, trace: TraceContext | undefined): Readonly<Record<string, string>> {
   const context = contextOf(req);
-  // OpenTelemetry's instrumentation of undici adds a traceparent to that of the client; only one may be sent.
+  // OpenTelemetry's instrumentation of undici adds a second traceparent to the client's, but only one may be sent.
   const sent = trace ?? (hasOpenTelemetry() ? activeSpanTrace() : undefined);
   if (sent !== undefined) return propagationHeaders(context, sent);
   return context === undefined || context.requestId === "" ? {} : { "X-Request-ID": context.requestId };
@@ -75,7 +75,7 @@ function isReplaced(name: string, own: Readonly<Record<string, string>>): boolea
   }
 }
 
-/** Returns whether a target could mistake a header of the client for one of a proxy. */
+/** Returns whether a target could mistake a client's header for a proxy's header. */
 function isForged(name: string, isTrusted: boolean): boolean {
   if (name.startsWith("proxy-")) return true;
   if (name.includes("_")) {

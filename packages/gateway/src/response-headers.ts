@@ -3,7 +3,7 @@ import { connectionTokens, HOP_BY_HOP } from "./hop-by-hop.ts";
 
 /**
  * Sets the headers of a target's response on the response to the client. A header of the target replaces the same header of
- * the service, except that `Set-Cookie` and `Vary` are added to it and that the service keeps its `X-Request-ID`.
+ * the service, except that `Set-Cookie` and `Vary` are appended, and that the service keeps its `X-Request-ID`.
  *
  * @returns whether the target closes its connection
  */

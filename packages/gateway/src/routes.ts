@@ -26,14 +26,14 @@ export function makeRoute(options: ResolvedRoute, targets: Targets, all: readonl
   return { ...options, targets, template: `${options.prefix}/*`, inner };
 }
 
-/** Returns the routes with the longest prefix first, as {@link findRoute} needs them. */
+/** Returns the routes sorted by the length of their prefixes, longest first, for {@link findRoute}. */
 export function sortRoutes(routes: readonly Route[]): readonly Route[] {
   return routes.toSorted((a, b) => b.prefix.length - a.prefix.length);
 }
 
 /**
- * Returns the route for a request target. Targets that are not a plain path, such as `http://host/api` and `//api`, have a
- * route too, so that the gateway refuses them instead of the next middleware.
+ * Returns the route for a request target. Targets that are not a plain path, such as `http://host/api` and `//api`, match a
+ * route too, so that the gateway rejects them and the next middleware does not receive them.
  *
  * @param routes as sorted by {@link sortRoutes}
  */
@@ -69,7 +69,7 @@ export function forwardedTarget({ prefix, stripPrefix, inner }: Route, target: s
 
 /**
  * Returns whether a server could read a path as one inside these prefixes: servers decode paths, and many ignore case, empty
- * segments, white space at the end of a segment and what follows a semicolon.
+ * segments, white space at the end of a segment and the part after a semicolon.
  */
 function isSpelledLike(prefixes: readonly string[], target: string): boolean {
   const path = pathOfTarget(target)
@@ -81,7 +81,7 @@ function isSpelledLike(prefixes: readonly string[], target: string): boolean {
   return prefixes.some((prefix) => isInside(path, prefix));
 }
 
-/** Reads the path once. Only a percent sign or the start of a segment needs more than one comparison of a character. */
+/** Returns whether a path stays inside its prefix. Reads the path once, because this runs for every request. */
 function staysInside(target: string): boolean {
   for (let at = 0; at < target.length; at += 1) {
     const code = target.charCodeAt(at);
@@ -98,7 +98,7 @@ function isEncodedSlash(target: string, at: number): boolean {
   return encoded === "2f" || encoded === "5c";
 }
 
-// Some servers ignore what follows a semicolon in a segment, so that `..;x` is a dot segment for them.
+// Some servers ignore the part of a segment after a semicolon, and treat `..;x` as a dot segment.
 function isDotSegment(target: string, start: number): boolean {
   let at = start;
   let dots = 0;

@@ -10,7 +10,7 @@ export function startExchange(exchange: Exchange, span: SpanHook | undefined): v
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     exchange.span = open;
     exchange.onSettled = (error) => (error === undefined ? resolve() : reject(error));
-    // The hook may have taken a while to start the span.
+    // The client may have disconnected while the hook started the span.
     if (exchange.isDone) resolve();
     else exchange.dispatch();
     return promise;

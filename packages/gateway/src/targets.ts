@@ -21,7 +21,7 @@ export class Target {
   readonly pool: Pool;
   readonly #breaker: Breaker;
   readonly #ordinary: TargetCall;
-  /** Undefined for the only target of a route, which gets all requests anyway. */
+  /** Undefined for the only target of a route, which always gets all requests. */
   readonly #drain: DrainState | undefined;
 
   constructor(
@@ -37,7 +37,7 @@ export class Target {
       pipelining: 1,
       connect: { timeout: connectTimeoutSeconds * 1000 },
       headersTimeout: timeoutSeconds * 1000,
-      // A stream of events may be silent for any time. TCP keep-alive detects a host that is gone.
+      // An event stream may be silent for any time. TCP keep-alive detects a host that has disappeared.
       bodyTimeout: 0,
     });
     this.#drain = targets.length > 1 ? new DrainState(this.pool, now) : undefined;
@@ -48,12 +48,12 @@ export class Target {
       onChange: (change) => onChange(change, url.origin),
     });
     this.#breaker = breaker;
-    // One object for all requests while the target answers; only the trial after a pause needs its own.
+    // All requests share one object while the target responds; only the trial after a pause needs its own object.
     this.#ordinary = {
       target: this,
       succeeded: () => breaker.succeeded(),
       failed: () => {
-        // A draining target is not paused too: it would still be paused when its next process is ready.
+        // Do not pause a draining target: it would still be paused when its next process is ready.
         if (!this.isDraining) breaker.failed();
       },
       cancelled: () => undefined,
@@ -113,7 +113,8 @@ export class Targets {
   }
 
   /**
-   * Returns a call to the next target in turn that is neither paused nor draining; if all others are paused, to one that drains.
+   * Returns a call to the next target in turn that is neither paused nor draining; if all others are paused, a call to a
+   * draining target.
    *
    * @param tried targets that the request has already tried
    * @returns undefined if no target is left
@@ -131,7 +132,10 @@ export class Targets {
     return this.#beginDraining(tried);
   }
 
-  /** Tries first the target that has shown no sign of draining for longest: it may have been restarted. */
+  /**
+   * Tries draining targets in the order of their last sign of draining, oldest first, because that target is most likely to
+   * have restarted.
+   */
   #beginDraining(tried: readonly Target[] | undefined): TargetCall | undefined {
     const draining = this.all.filter((target) => target.isDraining && tried?.includes(target) !== true);
     for (const target of draining.toSorted((a, b) => a.drainingSince - b.drainingSince)) {

@@ -1,7 +1,10 @@
 import { BlockList, isIP, isIPv4 } from "node:net";
 import type { IncomingMessage } from "node:http";
 
-/** Returns whether the proxy with an address is trusted; `hop` 0 is the peer of the socket. The form of Express. */
+/**
+ * Returns whether the proxy with an address is trusted; `hop` 0 is the peer of the socket. Express's `trust proxy fn` has
+ * this type.
+ */
 export type Trust = (address: string, hop: number) => boolean;
 
 // The names that Express accepts for `trust proxy`.

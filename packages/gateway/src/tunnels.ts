@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Socket } from "node:net";
 
-/** How long the peers have to close a WebSocket after its close frame. */
+/** Time limit for the peers to close a WebSocket after its close frame. */
 const CLOSE_MS = 1_000;
 
 // A close frame with the code 1001, going away (RFC 6455, sections 5.5.1 and 7.4.1).
@@ -9,7 +9,7 @@ const CLOSE_FRAME = Buffer.from([0x88, 0x02, 0x03, 0xe9]);
 
 /** The open WebSockets of a gateway: pairs of sockets. */
 export interface Tunnels {
-  /** Passes bytes between two sockets, in both directions, until both have ended. Takes no idle time for an end. */
+  /** Passes bytes between two sockets, in both directions, until both have ended. It has no idle timeout. */
   open(client: Socket, target: Socket): void;
   /** Sends a close frame with 1001 to both sides of each pair, and ends them. Resolves when they are closed. */
   close(): Promise<void>;
@@ -54,7 +54,7 @@ export function createTunnels(): Tunnels {
   };
 }
 
-/** Closes a socket when the other one is closed. `pipe()` has already passed on an orderly end. */
+/** Closes a socket when the other socket is closed. `pipe()` has already passed on an orderly end. */
 function endTogether(socket: Socket, other: Socket): void {
   socket.on("close", (hadError) => {
     if (hadError) other.destroy();
@@ -75,7 +75,7 @@ function masked(frame: Buffer): Buffer {
   return Buffer.concat([Buffer.from([frame[0] ?? 0, 0x80 | payload.length]), mask, payload]);
 }
 
-/** Writes the last bytes, discards what still arrives, and resolves when the socket is closed. */
+/** Writes the last bytes, discards bytes that still arrive, and resolves when the socket is closed. */
 function endWith(socket: Socket, bytes: Buffer): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   if (socket.destroyed) return Promise.resolve();

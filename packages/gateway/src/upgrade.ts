@@ -78,7 +78,7 @@ function adopt(socket: Socket): void {
   socket.on("drain", emitDrain);
 }
 
-/** Node's HTTP server does this for its own sockets. */
+/** Passes `drain` on to the response, as Node's HTTP server does for its own sockets. */
 function emitDrain(this: Socket & { readonly _httpMessage?: ServerResponse | null }): void {
   this._httpMessage?.emit("drain");
 }
@@ -101,7 +101,9 @@ function respondWith(
   sendProblem(req, res, problem);
 }
 
-/** Passes one WebSocket on. A target that refuses the upgrade sends an ordinary response, which the client receives. */
+/**
+ * Passes one WebSocket on. If the target refuses the upgrade with an ordinary response, the client receives that response.
+ */
 class UpgradeExchange extends Exchange {
   readonly #head: Buffer;
   readonly #tunnels: Tunnels;
@@ -157,7 +159,7 @@ class UpgradeExchange extends Exchange {
   }
 }
 
-/** Reads the end of a socket, and leaves bytes for the tunnel. */
+/** Watches a socket for its end, and leaves its bytes to the tunnel. */
 function readEnd(this: Socket): void {
   if (this.readableLength === 0) this.read();
 }

@@ -96,7 +96,7 @@ describe("a request that cannot be passed on", () => {
     expect(other.received).to.deep.equal([]);
   });
 
-  it("gets the problem while it is still sending, and then the connection is closed", async () => {
+  it("gets the problem while it is still sending its body, and its connection is closed", async () => {
     await using target = await startTcp((socket) => socket.once("data", () => socket.destroy()));
     await using server = await startGateway({ routes: [{ prefix: "/api", targets: [target.url] }] });
     const asked = request(`${server.url}/api`, { method: "POST", headers: { "Content-Length": 1_000_000 } });

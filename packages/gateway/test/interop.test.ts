@@ -9,7 +9,7 @@ import { httpbin, type InteropKind, type InteropServer, nginx, service } from ".
 import { type Running, startGateway } from "./support/servers.ts";
 
 const MIB = 1024 * 1024;
-/** A service creates an id for a request without one, and its problems contain the id. */
+/** The service creates an id for a request without one, and includes it in problems. */
 const headers = { "X-Request-ID": "interop-1" };
 
 /** A server, and a gateway in front of it. */
@@ -57,13 +57,13 @@ function json(answer: Answer): Record<string, unknown> {
   return JSON.parse(answer.body.toString()) as Record<string, unknown>;
 }
 
-/** Returns the number of bytes that a server received: nginx counts them, the others send them back. */
+/** Returns the number of bytes that a server received: nginx sends the count, the other servers send the bytes back. */
 function receivedBytes(answer: Answer): number {
   const { data, bytes } = json(answer);
   return typeof data === "string" ? data.length : Number(bytes);
 }
 
-/** The requests to which all servers respond. */
+/** Defines the tests that run against every server. */
 function commonTests(site: Site): void {
   it("receives the query of a GET", async () => {
     const answer = await site.through("/get?number=17");
@@ -192,7 +192,7 @@ function commonTests(site: Site): void {
   });
 }
 
-/** The tests of servers that can send a response without length and without chunks. */
+/** Defines the tests of servers that can send a response without length and without chunks. */
 function unsizedTests(site: Site): void {
   it("sends a response that ends with the connection, which the client receives in chunks", async () => {
     const answer = await site.same("/unsized");

@@ -118,7 +118,7 @@ describe("the options of gateway()", () => {
     expect(faultsOf({ routes: [], trustedProxies: good })).to.deep.equal([]);
   });
 
-  it("are named by the key of the file where a file has set them", () => {
+  it("are named by their keys in the file if a file has set them", () => {
     const names = { subject: "the service", of: (option: string) => `plugin.gateway.${option}` };
     const api = { prefix: "/api/", targets, timeoutSeconds: 0 };
     const twice = { one: { prefix: "/a", targets }, two: { prefix: "/a", targets } };

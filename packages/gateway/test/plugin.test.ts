@@ -17,7 +17,7 @@ function start(routes: object): ReturnType<typeof gatewayPlugin.start> {
 }
 
 describe("the plugin `gateway`", () => {
-  it("has these keys for a route", () => {
+  it("defines the keys of a route in the file", () => {
     const { each } = gatewayPlugin.options.keys.routes;
     expect(Object.values(each.keys).map(({ key }) => key)).to.deep.equal([
       "prefix",

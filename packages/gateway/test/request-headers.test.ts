@@ -71,7 +71,7 @@ describe("the headers of a request", () => {
     expect(headers["x-forwarded-for"]).to.equal("127.0.0.1");
   });
 
-  it("have the client's Host with preserveHost, once, and without one that of the target", async () => {
+  it("contain the client's Host once with preserveHost, or the target's if the client sends none", async () => {
     const routes = [{ prefix: "/api", targets: [upstream.url], preserveHost: true }];
     await using preserving = await startGateway({ routes });
     await send(preserving);
@@ -84,7 +84,7 @@ describe("the headers of a request", () => {
     expect(upstream.received[1]?.headers.host).to.equal(`127.0.0.1:${upstream.port}`);
   });
 
-  it("are passed on without those that apply to one connection, and those that Connection names", async () => {
+  it("are passed on without connection-specific headers and headers that Connection names", async () => {
     await rawRequest(
       server.port,
       [
@@ -163,7 +163,7 @@ describe("the headers of a request", () => {
     expect(upstream.only().headers).to.not.have.property("expect");
   });
 
-  it("have no X-Forwarded-Host for a request of HTTP/1.0 without Host", async () => {
+  it("contain no X-Forwarded-Host for an HTTP/1.0 request without Host", async () => {
     const answer = await rawRequest(server.port, "GET /api HTTP/1.0\r\n\r\n");
     expect(answer.status).to.equal(200);
     expect(upstream.only().headers).to.not.have.property("x-forwarded-host");

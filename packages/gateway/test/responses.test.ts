@@ -34,7 +34,7 @@ describe("a response", () => {
     expect(answer.body).to.equal("abc");
   });
 
-  it("is passed on without the headers of the target's connection, and those that Connection names", async () => {
+  it("is passed on without connection-specific headers and headers that Connection names", async () => {
     await using upstream = await startUpstream((_req, res) => {
       res.writeHead(200, {
         Connection: "keep-alive, X-Hop",
@@ -133,7 +133,7 @@ describe("a response", () => {
     await reader?.cancel();
   });
 
-  it("ends the client's connection if the target breaks it off", async () => {
+  it("ends the client's connection if the target closes its connection before the end of the body", async () => {
     for (const lines of ["Content-Length: 100", "Transfer-Encoding: chunked"]) {
       await using target = await startTcp((socket) => {
         socket.once("data", () => {

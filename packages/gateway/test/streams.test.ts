@@ -10,7 +10,7 @@ const total = 64 * MIB;
 const chunk = Buffer.alloc(MIB, "x");
 
 describe("a body", () => {
-  it("of a response waits for a client that does not read", async () => {
+  it("of a response is read from the target only as fast as the client reads", async () => {
     let written = 0;
     const respond = async (res: ServerResponse): Promise<void> => {
       for (; written < total; written += chunk.length) if (!res.write(chunk)) await once(res, "drain");
@@ -27,7 +27,7 @@ describe("a body", () => {
     expect(received).to.equal(total);
   });
 
-  it("of a request waits for a target that does not read", async () => {
+  it("of a request is read from the client only as fast as the target reads", async () => {
     let release: (() => void) | undefined;
     let received = 0;
     await using upstream = await startUpstream((req, res) => {
@@ -50,7 +50,7 @@ describe("a body", () => {
     expect(received).to.equal(total);
   });
 
-  it("of a client that stops sending it ends with 408 and ends the request to the target", async () => {
+  it("gets 408 when the client stops sending it, and the request to the target ends", async () => {
     let isClosed = false;
     await using upstream = await startUpstream((req) => {
       req.resume().on("close", () => (isClosed = true));
@@ -169,7 +169,7 @@ describe("a target that responds before the end of the request", () => {
   });
 });
 
-/** Returns a count once it has stopped growing, after it has begun to. */
+/** Returns a count after it has started growing and then stopped. */
 async function settled(count: () => number): Promise<number> {
   let last = -1;
   let same = 0;

@@ -132,7 +132,7 @@ describe("the targets of a route", () => {
     expect(await bodies(server.url, 1)).to.deep.equal(["ok"]);
   });
 
-  it("get no new request for a second after Connection: close, while others exist", async () => {
+  it("get no new request for a second after Connection: close if there are other targets", async () => {
     const clock = testClock();
     await using closing = await startClosing("closing", () => 404);
     await using other = await named("other");
@@ -143,7 +143,7 @@ describe("the targets of a route", () => {
     expect(await bodies(server.url, 2)).to.include("closing");
   });
 
-  it("are not draining because they close the connection of a request that they refuse", async () => {
+  it("do not count as draining when they close the connection of a rejected request", async () => {
     await using strict = await startUpstream((_req, res) =>
       res.writeHead(413, { Connection: "close" }).end("strict"),
     );
@@ -182,7 +182,7 @@ describe("the targets of a route", () => {
     expect(await bodies(server.url, 2)).to.include("closing");
   });
 
-  it("get requests in the order of their last sign of draining if all drain, and are not paused then", async () => {
+  it("get requests in the order of their last sign of draining if all are draining, and are not paused meanwhile", async () => {
     const clock = testClock();
     const pending = (): undefined => undefined;
     await using first = await startClosing("first", pending);
@@ -202,7 +202,7 @@ describe("the targets of a route", () => {
     expect(await bodies(server.url, 1)).to.deep.equal(["first"]);
   });
 
-  it("are asked for /ready outside the context of the request that met the drain", async () => {
+  it("are probed at /ready outside the context of the request whose response announced the drain", async () => {
     const storage = new AsyncLocalStorage<string>();
     const contexts: (string | undefined)[] = [];
     const onCreate = (message: unknown): void => {
@@ -220,13 +220,13 @@ describe("the targets of a route", () => {
     expect(contexts).to.deep.equal([undefined, undefined]);
   });
 
-  it("are not asked for /ready if there is only one", async () => {
+  it("are not probed at /ready if there is only one", async () => {
     await using closing = await startClosing("closing", () => 503);
     await using server = await startGateway({ routes: [route(closing.url)] });
     expect(await bodies(server.url, 2)).to.deep.equal(["closing", "closing"]);
   });
 
-  it("get requests after Connection: close if there is no other", async () => {
+  it("get requests after Connection: close if there is no other target", async () => {
     await using closing = await startUpstream((_req, res) => {
       res.setHeader("Connection", "close");
       res.end("closing");
@@ -251,7 +251,7 @@ describe("the readiness of a gateway", () => {
     for (let at = 0; at < 3; at += 1) await fetch(`${url}${prefix}`);
   }
 
-  it("counts the answering targets, and is healthy while each route has one", async () => {
+  it("counts the responding targets, and is healthy while each route has one", async () => {
     await using good = await named("good");
     const routes = [{ ...route(await closedOrigin(), good.url), critical: true }];
     await using server = await startGateway({ routes, now: testClock().now });

@@ -21,7 +21,7 @@ interface Recorded {
   outcome: "open" | "ended" | "failed";
 }
 
-/** Returns a hook that records its spans; they all have the trace `own`. */
+/** Returns a hook that records its spans, which all have the trace `own`. */
 function recordingSpans(trace: TraceContext | undefined = own): {
   readonly spans: Recorded[];
   readonly span: SpanHook;
@@ -49,7 +49,7 @@ const ask = (port: number, ...lines: string[]): ReturnType<typeof rawRequest> =>
   rawRequest(port, ["GET /api HTTP/1.1", "Host: x", "Connection: close", ...lines, "", ""].join("\r\n"));
 
 describe("the trace of a proxied request", () => {
-  it("GW-1: replaces the client's traceparent by that of the gateway's own span", async () => {
+  it("GW-1: replaces the client's traceparent with the traceparent of the gateway's own span", async () => {
     await using upstream = await startUpstream();
     const { span } = recordingSpans();
     await using server = await startGateway({ routes: [{ prefix: "/api", targets: [upstream.url] }], span });

@@ -25,7 +25,7 @@ describe("a WebSocket", () => {
     await until("the socket of the target is closed", () => upstream.sockets[0]?.destroyed === true);
   });
 
-  it("has the headers of a proxied request, and Connection and Upgrade", async () => {
+  it("is requested with the headers of a proxied request, and with Connection and Upgrade", async () => {
     await using upstream = await startWebSockets(
       () => undefined,
       ["Sec-WebSocket-Protocol: chat", "Set-Cookie: a=1", "Set-Cookie: b=2", "Keep-Alive: timeout=5"],
@@ -105,7 +105,7 @@ describe("a WebSocket", () => {
     client.socket.destroy();
   });
 
-  it("ends on the other side when one side ends or breaks off", async () => {
+  it("ends on the other side when one side ends or loses its connection", async () => {
     for (const end of ["end", "destroy", "resetAndDestroy"] as const) {
       await using upstream = await startWebSockets((socket) => {
         socket.on("end", () => socket.end()).resume();
@@ -124,7 +124,7 @@ describe("a WebSocket", () => {
     }
   });
 
-  it("is closed with 1001 on both sides by stop(), and later ones are refused", async () => {
+  it("is closed with 1001 on both sides by stop(), which refuses later WebSockets", async () => {
     await using upstream = await startWebSockets(() => undefined);
     await using server = await startGateway({ routes: [{ prefix: "/api", targets: [upstream.url] }] });
     const socket = new WebSocket(`${server.url.replace("http", "ws")}/api/ws`);
@@ -143,7 +143,7 @@ describe("a WebSocket", () => {
     expect(later.text()).to.match(/^HTTP\/1\.1 503 /);
   });
 
-  it("whose handshake is incomplete when the WebSockets are closed is refused", async () => {
+  it("is refused if its handshake is incomplete when the WebSockets are closed", async () => {
     let accept: (() => void) | undefined;
     await using upstream = await startUpstream();
     upstream.server.on("upgrade", (_req, socket) => {
@@ -176,7 +176,7 @@ describe("an upgrade", () => {
     return Number(/^HTTP\/1\.1 (\d{3}) /.exec(client.text())?.[1]);
   };
 
-  it("that the target refuses has the target's response", async () => {
+  it("gets the target's response if the target refuses it", async () => {
     await using upstream = await startUpstream();
     upstream.server.on("upgrade", (_req, socket) => {
       socket.end("HTTP/1.1 403 Forbidden\r\nX-Reason: origin\r\nContent-Length: 7\r\n\r\nrefused");
@@ -189,7 +189,7 @@ describe("an upgrade", () => {
       .and.match(/refused$/);
   });
 
-  it("without a route is not handled, and upgrade() returns false", async () => {
+  it("is not handled without a route, and upgrade() returns false", async () => {
     await using server = await startGateway({ routes: [] });
     expect(server.gateway.upgrade({ url: "/api" } as never, {} as never, Buffer.alloc(0))).to.equal(false);
   });
@@ -219,7 +219,7 @@ describe("an upgrade", () => {
     }
   });
 
-  it("gets 400 if the route has websocket = false, the path is unsafe or the protocol is another one", async () => {
+  it("gets 400 if the route has websocket = false, the path is unsafe or the protocol is not WebSocket", async () => {
     await using upstream = await startWebSockets(() => undefined);
     const targets = [upstream.url];
     const routes = [

@@ -2,7 +2,6 @@ import type { Logger, ReadinessCheck } from "@svc/context";
 import {
   ConfigurationError,
   defineOptions,
-  environmentNames,
   kinds as k,
   type OptionsOf,
   type ResolvedOptions,
@@ -58,7 +57,7 @@ export const healthOptions = defineOptions("health()", {
   /** Version of the service. Required. */
   version: { kind: k.string() },
   /** The environment; `prod` has no `/info` (SYS-6). Required. */
-  env: { kind: k.oneOf(...environmentNames) },
+  env: { kind: k.environmentName },
   /** The readiness checks, which run in parallel. Default: none, so that `/ready` reports `ok`. */
   checks: { kind: k.withDefault(k.listOf(readinessCheck), NONE) },
   /** Time limit for a check in seconds, 0.01 to 60 (RDY-8). Default: 2.0. */

@@ -1,7 +1,7 @@
 // Registered, so that two installed copies of the package accept each other's values. No JSON text can contain a symbol.
 const HTML = Symbol.for("@svc/html");
 
-/** HTML that a template includes as it is. Only {@link markup}, {@link link} and {@link trusted} make it. */
+/** HTML that a template includes as it is. Only {@link markup}, {@link link} and {@link trusted} create it. */
 export interface Html {
   readonly text: string;
   readonly [HTML]: true;

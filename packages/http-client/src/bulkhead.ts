@@ -1,15 +1,15 @@
 import type { CallLimit } from "./call-limit.ts";
 
-// A longer queue could not be served within the longest wait.
+// The calls of a longer queue could not all start within the longest wait.
 const MAX_WAITING = 1000;
 
-/** Limits the number of calls at the same time. */
+/** Limits the number of concurrent calls. */
 export interface Bulkhead {
   readonly running: number;
   readonly waiting: number;
   /**
-   * Returns undefined if a call may start now, else a promise: true when it may start, false when no other call has
-   * ended in time or too many calls wait. Each call that may start must call `leave()` once.
+   * Returns undefined if a call may start now, else a promise: true when the call may start, false when no other call ends
+   * in time or too many calls wait. Each call that may start must call `leave()` once.
    *
    * @throws the reason of the call's limit, as a rejection, if the call ends while it waits
    */
@@ -22,7 +22,7 @@ interface Waiting {
 }
 
 /**
- * Creates a limit of `limit` calls at the same time, for which further calls wait in the order of their arrival.
+ * Creates a limit of `limit` concurrent calls; further calls wait in the order of their arrival.
  *
  * @param maxWaitMs longest wait in milliseconds
  */

@@ -2,29 +2,29 @@ import { UpstreamError } from "./failures.ts";
 
 type OnEnd = (reason: unknown) => void;
 
-/** The end of a call that comes before its response: its time limit, or the caller's signal. */
+/** The limits of a call, which may end it before its response arrives: its time limit and the caller's signal. */
 export interface CallLimit {
-  /** When the call ends, on the client's clock. */
+  /** Time at which the call ends, on the client's clock. */
   readonly endsAt: number;
-  /** Why the call ended; undefined before that. */
+  /** The reason why the call ended; undefined before that. */
   readonly reason: unknown;
-  /** Sets the one function that is called at the end, immediately if the end has come. */
+  /** Sets the one function to call when the call ends; calls it immediately if the call has already ended. */
   watch(onEnd: OnEnd | undefined): void;
-  /** The same, for a call that waits and has not sent a request: `endWait()` ends it, too. */
+  /** Does the same for a call that waits and has sent no request; `endWait()` ends such a call too. */
   watchWait(onEnd: OnEnd): void;
-  /** Waits, unless the call ends earlier; rejects with the reason then. */
+  /** Waits for `ms` milliseconds. Rejects with the reason if the call ends earlier. */
   wait(ms: number): Promise<void>;
-  /** Ends the call if it waits; does nothing while a request runs. */
+  /** Ends the call if it is waiting; does nothing while a request is running. */
   endWait(reason: Error): void;
   /** Releases the timer and the signal. */
   release(): void;
 }
 
 interface CallEnd {
-  /** Time until the end, in milliseconds. */
+  /** Time until the call ends, in milliseconds. */
   readonly ms: number;
   readonly endsAt: number;
-  /** Whether reaching the end counts as a failure of the upstream: not for a limit of the caller. */
+  /** Whether the end counts as a failure of the upstream: false for a limit that the caller has set. */
   readonly countsAsFailure: boolean;
 }
 

@@ -7,17 +7,17 @@ import type { CallHeaders } from "./request-headers.ts";
 export interface CallOptions extends CallBody {
   /** Parameters that are added to the path. Default: none. */
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>> | undefined;
-  /** Default: none. */
+  /** Headers of this call. Default: none. */
   readonly headers?: CallHeaders | undefined;
-  /** Ends the call: it rejects with the signal's reason. Default: none. */
+  /** Aborts the call, which then rejects with the signal's reason. Default: none. */
   readonly signal?: AbortSignal | undefined;
-  /** Time limit of this call, in seconds. Default: that of the client. */
+  /** Time limit of this call, in seconds. Default: the client's `totalTimeoutSeconds`. */
   readonly totalTimeoutSeconds?: number | undefined;
-  /** Default: that of the client. */
+  /** Whether a status from 400 to 499 is thrown as an error. Default: the client's `throwOn4xx`. */
   readonly throwOn4xx?: boolean | undefined;
 }
 
-/** `URLSearchParams`, `Headers` and `Map` have no own members, so they would be sent as nothing. */
+/** Rejects iterables such as `URLSearchParams`, `Headers` and `Map`: they have no own members and would be sent empty. */
 const record: k.Kind<object> = {
   expects: "an object with a value for each name",
   accepts: (value): value is object =>

@@ -22,22 +22,22 @@ export interface Call {
   readonly acceptsEncoding: boolean;
 }
 
-/** What a call needs of its client. */
+/** The parts of a client that its calls use. */
 export interface CallTools {
   readonly options: ResolvedClient;
   readonly breaker: Breaker;
   readonly budget: RetryBudget;
   readonly pool: Dispatcher;
-  /** Returns whether the client is stopped: a call is not retried then. */
+  /** Returns whether the client is stopped; a stopped client retries no call. */
   readonly isStopped: () => boolean;
 }
 
 /**
- * Sends a call, again after a failure that may pass, until it has a final response.
+ * Sends a call, and retries it after temporary failures, until it has a final response.
  *
  * @param span gets the status, and the number of retries if there were any (TRACE-9)
  * @throws UpstreamError without a usable response
- * @throws the reason of the call's limit, if that ended the call; such a try says nothing about the upstream
+ * @throws the reason of the call's limit, if that ended the call; the circuit breaker does not count such a try
  */
 export async function send(
   call: Call,
@@ -114,7 +114,7 @@ async function tryOnce(
   }
 }
 
-/** Throws an error that is not the upstream's: of the call's limit, body or arguments, or of a client that is stopped. */
+/** Throws an error that the upstream has not caused: of the call's limit, body or arguments, or of a stopped client. */
 function throwOwn(error: unknown, { content }: SendableBody, { reason }: CallLimit): void {
   const isFailure = reason instanceof UpstreamError && reason.fault === "connection";
   if (reason !== undefined && !isFailure) throw reason as Error;
@@ -124,12 +124,12 @@ function throwOwn(error: unknown, { content }: SendableBody, { reason }: CallLim
     throw new TypeError((error as Error).message, { cause: error });
 }
 
-/** Ends a streamed response that the caller does not get. */
+/** Ends a streamed response that the caller does not receive. */
 function discard(outcome: Answer | UpstreamError): void {
   if (!(outcome instanceof UpstreamError)) outcome.body?.destroy();
 }
 
-/** Returns whether an outcome shows that the service is down. */
+/** Returns whether an outcome indicates that the service is down. */
 function isOutage(outcome: Answer | UpstreamError): boolean {
   if (outcome instanceof UpstreamError) return outcome.fault !== "limit";
   return outcome.status >= 502 && outcome.status <= 504;

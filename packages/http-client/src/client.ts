@@ -16,7 +16,7 @@ import { requestHeaders } from "./request-headers.ts";
 import { BufferedResponse, type ClientResponse, type StreamedResponse } from "./response.ts";
 import { createRetryBudget } from "./retry-budget.ts";
 
-/** How long `stop()` waits for running calls, in milliseconds. */
+/** Longest time that `stop()` waits for running calls, in milliseconds. */
 const STOP_MS = 5_000;
 
 /** Sends a call with a fixed method. */
@@ -34,7 +34,7 @@ export interface Client {
   readonly stream: (method: string, path: string, options?: CallOptions) => Promise<StreamedResponse>;
   readonly readiness: () => ReadinessCheck;
   /**
-   * Refuses further calls, ends those that wait for a free slot or for their next try, waits up to 5 s for running ones,
+   * Rejects further calls, ends calls that wait for a free slot or for their next try, waits up to 5 s for running calls,
    * and closes all connections.
    */
   readonly stop: () => Promise<void>;
@@ -42,8 +42,8 @@ export interface Client {
 }
 
 /**
- * Creates a client for one service: time limits, retries within a budget, a circuit breaker, and a limit of calls at the
- * same time. Calls carry request id and trace of the current request or job (HTTP-1, TRACE-19), never the tenant (HTTP-2).
+ * Creates a client for one service, with time limits, retries within a budget, a circuit breaker, and a limit of concurrent
+ * calls. Calls carry request id and trace of the current request or job (HTTP-1, TRACE-19), never the tenant (HTTP-2).
  *
  * @throws ConfigurationError for unknown and invalid options
  */
@@ -97,7 +97,7 @@ export function createClient(options: ClientOptions): Client {
     const total = resolved.totalTimeoutSeconds;
     const longest = (given.totalTimeoutSeconds ?? total) * 1000;
     const endsAt = Math.min(at + longest, currentContext()?.deadline ?? Infinity);
-    // A shorter limit is the caller's, and says nothing about the upstream.
+    // A shorter limit comes from the caller, so it does not count as a failure of the upstream.
     const countsAsFailure = endsAt >= at + total * 1000;
     if (endsAt <= at) throw failed(new UpstreamError("timeout", "the request is already due"));
 

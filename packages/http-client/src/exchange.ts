@@ -23,7 +23,7 @@ export interface ExchangeOptions {
   readonly errorOfBody: (error: Error) => Error;
 }
 
-/** One request on a connection. undici calls its methods; `answer` settles once. */
+/** One request on a connection, whose methods undici calls. `answer` settles once. */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly answer: Promise<Answer>;
   /** Whether status and headers have arrived. */
@@ -77,7 +77,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     else this.#check(controller, this.#options.maxBodyBytes);
   }
 
-  /** Starts the time limit of the headers: undici starts its own again with each interim response. */
+  /** Starts a time limit for the headers, because undici restarts its own with each interim response. */
   #limitInterim(controller: Dispatcher.DispatchController): void {
     this.#interimTimer ??= setTimeout(() => {
       const message = "no response after an interim response";
@@ -106,7 +106,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#fail(error);
   }
 
-  /** Hands the response over, with its body as a stream. */
+  /** Resolves `answer` with the response, whose body is a stream. */
   #begin(controller: Dispatcher.DispatchController): void {
     const body = new Readable({
       read: () => controller.resume(),
@@ -115,14 +115,14 @@ export class Exchange implements Dispatcher.DispatchHandler {
         done(error);
       },
     });
-    // The caller possibly does not listen yet when the connection fails; without a listener, the error would end the process.
+    // The connection may fail before the caller adds a listener; without one, the error would end the process.
     body.on("error", () => undefined);
     this.#body = body;
     this.#resolve({ status: this.#status, headers: this.#headers, chunks: [], body });
   }
 
   #check(controller: Dispatcher.DispatchController, maxBodyBytes: number): void {
-    // These headers then describe a body that is not sent.
+    // In these responses the headers describe a body that is not sent.
     if (this.#options.method === "HEAD" || this.#status === 304) return;
     const { "content-length": length, "content-encoding": encoding = "" } = this.#headers;
     if (Number(length ?? 0) > maxBodyBytes) controller.abort(tooLarge(this.#options));

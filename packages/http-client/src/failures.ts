@@ -1,8 +1,8 @@
 import { badGateway, gatewayTimeout, type ProblemError, serviceUnavailable } from "@svc/problem";
 
 /**
- * Why a call failed. `unavailable`: the upstream did not respond, or sent 502 or 503. `timeout`: it did not respond in
- * time, or sent 504. `invalid`: its response cannot be used. `refused`: it sent a 4xx, with `throwOn4xx`.
+ * The reason why a call failed. `unavailable`: the upstream did not respond, or sent 502 or 503. `timeout`: it did not
+ * respond in time, or sent 504. `invalid`: its response cannot be used. `refused`: it sent a 4xx, with `throwOn4xx`.
  */
 export type FailureKind = "unavailable" | "timeout" | "invalid" | "refused";
 
@@ -21,12 +21,12 @@ export class UpstreamError extends Error {
   /** The code of the error behind it, such as `ECONNREFUSED`. */
   readonly code: string | undefined;
   /**
-   * What failed: the connection, so that the same call may succeed when it is retried; a response that is not HTTP; or a
-   * limit of the client.
+   * The part that failed: the connection, so that a retry may succeed; a response that is not HTTP; or a limit of the
+   * client.
    */
   readonly fault: "connection" | "response" | "limit";
 
-  /** @param message says what happened, without anything that the upstream has sent */
+  /** @param message states what happened, and contains nothing that the upstream has sent */
   constructor(
     kind: FailureKind,
     message: string,
@@ -40,7 +40,7 @@ export class UpstreamError extends Error {
   }
 }
 
-/** Returns the cause of a call that a stopped client refuses or ends. */
+/** Returns the cause of a call that a stopped client rejects or ends. */
 export function stopped(): UpstreamError {
   return new UpstreamError("unavailable", "the client is stopped");
 }
@@ -51,7 +51,7 @@ export function codeOf(error: unknown): string | undefined {
   return typeof code === "string" ? code : undefined;
 }
 
-/** Returns the error that the caller gets: its text names the service and contains nothing that the service has sent. */
+/** Returns the error for the caller. Its text names the service, and contains nothing that the service has sent. */
 export function problemOf(name: string, cause: UpstreamError, retryAfterMs: number): ProblemError {
   switch (cause.kind) {
     case "timeout":

@@ -38,7 +38,7 @@ export function instrumentFetch(
   /** @throws TypeError for a call with the tenant's header (HTTP-2) */
   return async function instrumentedFetch(...args) {
     const [input] = args;
-    // A Request uses up the body of its input, so none is made for a call that is passed on.
+    // Do not create a Request for a call that is passed on, because a Request consumes the body of its input.
     const target = URL.parse(typeof input === "object" && "url" in input ? input.url : String(input));
     if (target === null || !known.has(target.origin)) return fetch(...args);
     const request = new Request(...args);

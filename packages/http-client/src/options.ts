@@ -34,17 +34,17 @@ export const clientOptions = defineOptions("createClient()", {
    */
   totalTimeoutSeconds: { key: "total_timeout", kind: k.withDefault(seconds, 30) },
   /**
-   * Tries of a call, including the first. Only calls with an idempotent method or an `Idempotency-Key` are retried.
-   * Default: 3.
+   * Maximum number of tries of a call, including the first. Only calls with an idempotent method or an `Idempotency-Key` are
+   * retried. Default: 3.
    */
   attempts: { key: "attempts", kind: k.withDefault(k.integer({ min: 1, max: 10 }), 3) },
   /** Whether the service is not ready while this upstream is not answering. Default: false. */
   critical: { key: "critical", kind: k.withDefault(k.boolean(), false) },
-  /** Retries per call that are allowed on average, so that retries cannot multiply the load. Default: 0.2. */
+  /** Average number of retries allowed per call, so that retries cannot multiply the load. Default: 0.2. */
   retryBudget: { kind: k.withDefault(k.number({ min: 0, max: 10 }), 0.2) },
-  /** Calls at the same time. Default: 50. */
+  /** Maximum number of concurrent calls. Default: 50. */
   maxConcurrentCalls: { kind: k.withDefault(k.integer({ min: 1, max: 10_000 }), 50) },
-  /** How long a further call waits for another one to end, in seconds. Default: 0.5. */
+  /** Maximum time in seconds that a further call waits until another call ends. Default: 0.5. */
   maxWaitSeconds: { kind: k.withDefault(k.number({ min: 0, max: 60 }), 0.5) },
   /** Consecutive failures that open the circuit breaker. Default: 5. */
   breakerFailures: { kind: k.withDefault(k.integer({ min: 1, max: 1000 }), 5) },
@@ -52,7 +52,7 @@ export const clientOptions = defineOptions("createClient()", {
   breakerCoolDownSeconds: { kind: k.withDefault(seconds, 15) },
   /** Maximum size of a response body in bytes, except for `stream()`. Default: 10,485,760. */
   maxBodyBytes: { kind: k.withDefault(k.integer({ min: 0, max: 1024 ** 3 }), 10 * 1024 * 1024) },
-  /** Redirects of a GET or HEAD that are followed, within the origin of `baseUrl`. Default: 0. */
+  /** Maximum number of redirects to follow for a GET or HEAD, within the origin of `baseUrl`. Default: 0. */
   maxRedirects: { kind: k.withDefault(k.integer({ min: 0, max: 20 }), 0) },
   /** Whether a status from 400 to 499 is thrown as an error. Default: false. */
   throwOn4xx: { kind: k.withDefault(k.boolean(), false) },

@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 
-/** What a call sends: `json` or `body`, not both. */
+/** The body of a call: `json` or `body`, not both. */
 export interface CallBody {
   /** A value that is sent as JSON. Default: none. */
   readonly json?: unknown;
@@ -18,7 +18,7 @@ export interface SendableBody {
 
 const NONE: SendableBody = { content: null, type: undefined, isRepeatable: true };
 
-/** @throws TypeError when both are given, and when `json` has no JSON form */
+/** @throws TypeError when both members are set, and when `json` has no JSON form */
 export function bodyOf({ json, body }: CallBody): SendableBody {
   if (json !== undefined) {
     if (body !== undefined) throw new TypeError("a call has either json or body");

@@ -2,10 +2,10 @@ import { currentContext, type OpenSpan } from "@svc/context";
 import { kinds as k, wrongValue } from "@svc/options";
 import { propagationHeaders } from "@svc/request-id";
 
-/** Headers of a call; undefined leaves one out. */
+/** Headers of a call. A header whose value is undefined is omitted. */
 export type CallHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** The connection belongs to the client, and so do the headers that describe it. */
+/** Headers that describe the connection, which belongs to the client. */
 const OF_THE_CONNECTION = new Set([
   "connection",
   "content-length",
@@ -19,13 +19,13 @@ const OF_THE_CONNECTION = new Set([
   "transfer-encoding",
   "upgrade",
 ]);
-/** Values may be secrets, which no message shows. */
+/** Values may be secrets, so error messages omit them. */
 const values = k.secret(k.either(k.string({ allowEmpty: true }), k.listOf(k.string({ allowEmpty: true }))));
-/** Always taken from the current request (HTTP-1). */
+/** Headers whose values always come from the current request (HTTP-1). */
 const CORRELATION = new Set(["x-request-id", "traceparent", "tracestate"]);
 
 /**
- * Returns the headers of a call: those of the caller, and request id and trace of the current request or job (HTTP-1,
+ * Returns the headers of a call: the caller's headers, and request id and trace of the current request or job (HTTP-1,
  * TRACE-19).
  *
  * @param forwardAuthorization whether to send the bearer token of the current request (HTTP-3); a header that the caller

@@ -3,10 +3,10 @@ import { backoff } from "@svc/resilience";
 import type { Answer } from "./exchange.ts";
 import { UpstreamError } from "./failures.ts";
 
-/** Methods that have the same effect once and several times (RFC 9110, section 9.2.2). */
+/** Idempotent methods (RFC 9110, section 9.2.2). */
 const IDEMPOTENT = new Set(["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"]);
 const REPEATED_STATUSES = new Set([429, 502, 503, 504]);
-/** A service that asks for more time than this is not called again. */
+/** A call is not retried if `Retry-After` exceeds this time. */
 const LONGEST_WAIT_MS = 30_000;
 
 const delayOf = backoff({ baseMs: 200, minMs: 100, maxMs: 2_000 });

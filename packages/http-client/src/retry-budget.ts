@@ -1,7 +1,7 @@
-/** How many retries are allowed besides those that calls have earned: one per second, at most this many in one burst. */
+/** Maximum size of the budget, and so of one burst of retries. Besides the share of calls, one retry per second is added. */
 const RESERVE = 10;
 
-/** Limits retries to a share of all calls, so that they cannot multiply the load of a service that is failing. */
+/** Limits retries to a share of all calls, so that they cannot multiply the load of a failing service. */
 export interface RetryBudget {
   /** Counts a call. */
   called(): void;

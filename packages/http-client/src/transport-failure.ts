@@ -1,6 +1,6 @@
 import { codeOf, stopped, UpstreamError } from "./failures.ts";
 
-/** What undici reports when a response cannot be used. */
+/** Error codes of undici for a response that cannot be used. */
 const INVALID = new Set([
   "UND_ERR_HEADERS_OVERFLOW",
   "UND_ERR_RES_CONTENT_LENGTH_MISMATCH",
@@ -8,7 +8,7 @@ const INVALID = new Set([
   "UND_ERR_RESPONSE",
 ]);
 const TIMEOUTS = new Set(["UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT"]);
-/** What undici reports after `close()` and `destroy()`, which only `stop()` calls. */
+/** Error codes of undici after `close()` and `destroy()`, which only `stop()` calls. */
 const STOPS = new Set(["UND_ERR_CLOSED", "UND_ERR_DESTROYED"]);
 
 /** Returns whether an error means that the client is stopped. */
@@ -30,7 +30,7 @@ export function transportFailure(error: unknown, hasBegun: boolean): UpstreamErr
       cause: error,
       fault: "connection",
     });
-  // The error of the parser has no code, and contains what the upstream has sent, so it must not be logged.
+  // The parser's error has no code. It must not be logged, because it contains data from the upstream.
   if (INVALID.has(code) || (error as Error).name === "HTTPParserError")
     return new UpstreamError("invalid", "the response is not valid HTTP", { fault: "response" });
   const kind = hasBegun ? "invalid" : "unavailable";

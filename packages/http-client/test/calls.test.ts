@@ -105,10 +105,8 @@ describe("a call", () => {
           "the call option totalTimeoutSeconds must be a number from 0.001 to 3600; it is ",
         ] as const,
     ),
-    [
-      { timeout: 5 },
-      "the call option timeout is unknown; expected one of query, headers, json, body, signal",
-    ],
+    [{ timeout: 5 }, "the call option timeout is unknown; did you mean totalTimeoutSeconds?"],
+    [{ zebra: 5 }, "the call option zebra is unknown; expected one of query, headers, json, body, signal"],
     [{ header: {} }, "the call option header is unknown; did you mean headers?"],
     [{ throwOn4xx: "yes" }, "the call option throwOn4xx must be true or false"],
     [{ signal: new AbortController() }, "the call option signal must be an AbortSignal"],

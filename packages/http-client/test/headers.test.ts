@@ -8,7 +8,7 @@ const CALLER = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 const OWN = "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01";
 const trace = { traceId: CALLER.slice(3, 35), traceparent: CALLER, tracestate: "a=1" };
 
-/** Records what a call does with its span. */
+/** A hook that records how a call uses its span. */
 function recordingHook() {
   const spans: { name: string; kind: string; attributes: Record<string, unknown>; failed: boolean }[] = [];
   const span: SpanHook = (name, kind, attributes, run) => {
@@ -32,7 +32,7 @@ describe("the headers of a call", () => {
   const sent = () => upstream.received.at(-1)!;
   const context = () => new RequestContext({ requestId: "request-1", trace, tenantId: "acme" });
 
-  it("HTTP-1 TRACE-19 are the request id and the trace of the current request", async () => {
+  it("HTTP-1 TRACE-19 contain the request id and the trace of the current request", async () => {
     await using client = createClient({ name: "billing", baseUrl: upstream.url });
     await runWithContext(context(), () => client.get("/a"));
     expect(sent().headers).to.include({
@@ -42,7 +42,7 @@ describe("the headers of a call", () => {
     });
   });
 
-  it("HTTP-1 TRACE-19 are those of the call's own span", async () => {
+  it("HTTP-1 TRACE-19 contain the trace of the call's own span", async () => {
     const { span } = recordingHook();
     await using client = createClient({ name: "billing", baseUrl: upstream.url, span });
     await runWithContext(context(), () => client.get("/a"));
@@ -67,7 +67,7 @@ describe("the headers of a call", () => {
     expect(sent().headers).to.not.have.any.keys("x-request-id", "traceparent", "tracestate");
   });
 
-  it("HTTP-2 never contain the tenant, and a call with its header is refused", async () => {
+  it("HTTP-2 never contain the tenant, and a call with the tenant's header is rejected", async () => {
     await using client = createClient({ name: "billing", baseUrl: upstream.url });
     await runWithContext(context(), () => client.get("/a"));
     expect(JSON.stringify(sent())).to.not.contain("acme");
@@ -139,7 +139,7 @@ describe("the headers of a call", () => {
     expect(sent().headers.authorization).to.equal("Bearer ours");
   });
 
-  it("TRACE-9 belong to a call with one client span", async () => {
+  it("TRACE-9 are sent in one client span per call", async () => {
     const { span, spans } = recordingHook();
     await using client = createClient({ name: "billing", baseUrl: upstream.url, span });
     await client.post("/invoices?token=secret", { json: { secret: 1 } });
@@ -157,7 +157,7 @@ describe("the headers of a call", () => {
     ]);
   });
 
-  it("TRACE-9 of retried calls are in one span with the number of retries", async () => {
+  it("TRACE-9 are sent in one span with the number of retries when a call is retried", async () => {
     await using failing = await openUpstream((res, count) => res.writeHead(count < 3 ? 503 : 200).end());
     const { span, spans } = recordingHook();
     await using client = createClient({ name: "billing", baseUrl: failing.url, span });

@@ -29,7 +29,7 @@ describe("createClient() options", () => {
     "",
     1,
   ]) {
-    it(`refuse the baseUrl ${JSON.stringify(baseUrl)}`, () => {
+    it(`reject the baseUrl ${JSON.stringify(baseUrl)}`, () => {
       expect(message({ baseUrl })).to.contain("baseUrl").and.contain(expected).and.not.contain("geheim");
     });
   }
@@ -45,7 +45,7 @@ describe("createClient() options", () => {
     });
   }
 
-  it("are refused if they are unknown or invalid", () => {
+  it("are rejected if they are unknown or invalid", () => {
     for (const [options, text] of [
       [{ name: "" }, "name: must be 1 to 64 letters"],
       [{ name: "a b" }, "name: must be 1 to 64 letters"],

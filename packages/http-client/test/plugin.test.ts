@@ -2,7 +2,7 @@ import { httpPlugin } from "@svc/http-client/plugin";
 import { expect } from "chai";
 
 describe("the plugin `http`", () => {
-  it("has these keys for an upstream", () => {
+  it("defines the keys of an upstream in the file", () => {
     const { each } = httpPlugin.options.keys.upstreams;
     expect(Object.values(each.keys).map(({ key }) => key)).to.deep.equal([
       "base_url",

@@ -117,7 +117,7 @@ describe("the repetitions of a call", () => {
     await using client = clientOf(upstream.url, { breakerFailures: 1000, now: () => 0 });
     const calls = 60;
     await Promise.all(Array.from({ length: calls }, () => rejection(client.get("/a"))));
-    // Ten at the beginning, and one for every five calls, of which the first ten add nothing to a full budget.
+    // The budget starts full with ten retries and gains one for every five calls; the first ten calls add nothing to it.
     expect(upstream.received.length).to.be.within(calls + 10, calls + 10 + calls * 0.2);
   });
 
@@ -214,7 +214,7 @@ describe("the circuit breaker of a client", () => {
     expect(await ready()).to.deep.include({ healthy: true, detail: "answering" });
   });
 
-  it("is healthy after the cool-down without a call, and unhealthy again when the trial fails", async () => {
+  it("is healthy after the cool-down even without a call, and unhealthy again when the trial fails", async () => {
     let now = 1000;
     await using upstream = await openUpstream((res) => res.writeHead(503).end());
     await using client = clientOf(upstream.url, {
@@ -262,7 +262,7 @@ describe("the circuit breaker of a client", () => {
     });
   }
 
-  it("makes another trial after one that its own time limit ended", async () => {
+  it("allows another trial after a trial that its own time limit ended", async () => {
     let now = 1000;
     await using upstream = await openUpstream((res, count) => {
       if (count !== 2) res.writeHead(count === 1 ? 503 : 200).end();
@@ -307,21 +307,21 @@ describe("the circuit breaker of a client", () => {
     expect((await client.readiness().check(new AbortController().signal)).healthy).to.equal(true);
   });
 
-  it("stops the repetitions of a call", async () => {
+  it("stops the retries of a call", async () => {
     await using upstream = await openUpstream((res) => res.writeHead(503).end());
     await using client = clientOf(upstream.url, { attempts: 10, breakerFailures: 2 });
     await rejection(client.get("/a"));
     expect(upstream.received).to.have.length(2);
   });
 
-  it("is critical for readiness only if the client is", async () => {
+  it("is critical for readiness only if the client is critical", async () => {
     await using client = clientOf("http://127.0.0.1:9", { critical: true });
     expect(client.readiness().critical).to.equal(true);
   });
 });
 
 describe("the limit of concurrent calls", () => {
-  it("lets further calls wait in order, and refuses those that wait too long", async () => {
+  it("queues further calls in order, and rejects calls that wait too long", async () => {
     const held: (() => void)[] = [];
     await using upstream = await openUpstream((res) => void held.push(() => res.end()));
     await using client = clientOf(upstream.url, { maxConcurrentCalls: 2, maxWaitSeconds: 60 });
@@ -399,7 +399,7 @@ describe("the limit of concurrent calls", () => {
 });
 
 describe("stop()", () => {
-  it("waits for running calls and refuses further ones", async () => {
+  it("waits for running calls and rejects further calls", async () => {
     const held: (() => void)[] = [];
     await using upstream = await openUpstream((res) => void held.push(() => res.end("ok")));
     const client = clientOf(upstream.url);
@@ -463,7 +463,7 @@ describe("stop()", () => {
     expect(logged).to.deep.equal([]);
   });
 
-  it("returns without a call", async () => {
+  it("resolves immediately if there was no call", async () => {
     await clientOf("http://127.0.0.1:9").stop();
   });
 });

@@ -6,7 +6,7 @@ import { unsupported } from "./faults.ts";
 
 const PATTERN = /^[a-z0-9!#$&^_.-]+\/(?:\*|(?:\*\+)?[a-z0-9!#$&^_.+-]+)$/;
 
-/** What a list of media types must be, after "must be ". */
+/** The text after "must be " in the error for an invalid list of media types. */
 export const MEDIA_TYPES_EXPECTED = "at least one media type in lower case, such as application/json";
 
 /** Returns whether a value is a media type in lower case without parameters, or a range of them. */

@@ -19,7 +19,7 @@ interface Refusing extends IncomingMessage {
 /** The request and response that belong to each refusal. */
 const refused = new WeakMap<object, { readonly req: IncomingMessage; readonly res: ServerResponse }>();
 
-/** The requests of another type that `formBody()` has passed on. */
+/** The requests of another type that `formBody()` has passed to `next()`. */
 const passedFormBody = new WeakSet<IncomingMessage>();
 
 /** Makes a refusal of this request name forms among the accepted types. */
@@ -27,7 +27,7 @@ export function alsoAcceptForms(req: IncomingMessage): void {
   passedFormBody.add(req);
 }
 
-/** The types that `textBody()` reads, for each request of another type that it has passed on. */
+/** The types that `textBody()` reads, for each request of another type that it has passed to `next()`. */
 const passedTextBody = new WeakMap<IncomingMessage, string>();
 
 /** Makes a refusal of this request name these types among the accepted types. */

@@ -77,5 +77,5 @@ export function textBody(options?: TextBodyOptions): Middleware {
   };
 }
 
-// Removes a byte order mark.
+// TextDecoder removes a byte order mark.
 const decoder = new TextDecoder();

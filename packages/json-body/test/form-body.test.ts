@@ -192,7 +192,7 @@ for (const stack of stacks) {
       expect([status, body.detail]).to.deep.equal([400, "the body is not valid UTF-8"]);
     });
 
-    it("passes NUL and other control characters on", async () => {
+    it("keeps NUL and other control characters", async () => {
       await using server = await serve();
       expect((await send(server.url, "a%00=%00%0D%0A")).body.body).to.deep.equal({ "a\0": "\0\r\n" });
     });
@@ -249,7 +249,7 @@ for (const stack of stacks) {
       expect(found).to.equal(true);
     });
 
-    it("passes a 400 on if the client disconnects before the end of the form", async () => {
+    it("passes a 400 to next() if the client disconnects before the end of the form", async () => {
       const fault = await new Promise<unknown>((resolve, reject) => {
         const seen: Middleware = (req, res) => formBody()(req, res, resolve);
         serveAll(stack, [seen]).then((server) => {
@@ -264,7 +264,7 @@ for (const stack of stacks) {
   });
 }
 
-describe("formBody next to jsonBody", () => {
+describe("formBody with jsonBody", () => {
   for (const [name, express] of Object.entries(expressMajors)) {
     it(`ERR-18 names forms in the 415 of a multipart form on ${name}`, async () => {
       const app = express();

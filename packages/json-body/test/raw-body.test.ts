@@ -190,7 +190,7 @@ for (const stack of stacks) {
         ).to.deep.equal(hex(packed));
     });
 
-    it("prevents the parsers behind it from reading the body again", async () => {
+    it("prevents later parsers from reading the body again", async () => {
       const behind = [rawBody(), jsonBody(), formBody(), textBody(), rawBody()];
       await using server = await serveAll(stack, behind, echo);
       for (const type of ["application/json", "application/x-www-form-urlencoded", "text/plain"])
@@ -212,7 +212,7 @@ for (const stack of stacks) {
       expect((await post(server.url, undefined)).body).to.deep.equal(hex(""));
     });
 
-    it("responds with 500 behind a parser that has read the body, because the bytes are gone", async () => {
+    it("responds with 500 after a parser that has read the body, because the bytes are no longer available", async () => {
       for (const [parser, type] of [
         [jsonBody(), "application/json"],
         [formBody(), "application/x-www-form-urlencoded"],
@@ -239,7 +239,7 @@ for (const stack of stacks) {
       expect(await fault).to.include({ code: "ERR_SVC_BODY_ALREADY_READ" });
     });
 
-    it("passes a 400 on, and no partial body, if the client disconnects before the end of the body", async () => {
+    it("passes a 400 to next(), and no partial body, if the client disconnects before the end of the body", async () => {
       const { promise, resolve } = Promise.withResolvers<readonly [unknown, unknown]>();
       const reader = rawBody();
       const watch: Middleware = (req, res, next) =>
@@ -273,7 +273,7 @@ for (const stack of stacks) {
 }
 
 for (const [major, express] of Object.entries(expressMajors)) {
-  describe(`rawBody beside other parsers on ${major}`, () => {
+  describe(`rawBody with other parsers on ${major}`, () => {
     const answer = (req: Request, res: Response): void => {
       res.json(Buffer.isBuffer(req.body) ? hex(req.body) : { got: req.body as unknown });
     };

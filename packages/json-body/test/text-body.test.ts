@@ -144,7 +144,7 @@ for (const stack of stacks) {
       expect((await send(server.url, "a")).body.body).to.equal("the-request");
     });
 
-    it("passes a 400 on if the client disconnects before the end of the text", async () => {
+    it("passes a 400 to next() if the client disconnects before the end of the text", async () => {
       const { promise, resolve } = Promise.withResolvers<unknown>();
       const parser = textBody();
       await using server = await serveAll(stack, [], (req, res, next) =>
@@ -163,7 +163,7 @@ for (const stack of stacks) {
 }
 
 for (const [major, express] of Object.entries(expressMajors)) {
-  describe(`textBody beside jsonBody on ${major}`, () => {
+  describe(`textBody with jsonBody on ${major}`, () => {
     it("ERR-18 names its types in the 415 of a body that neither reads", async () => {
       const app = express();
       app.use(

@@ -4,7 +4,8 @@ import { runSample, type RunningSample } from "@svc/test-support";
 import { expect } from "chai";
 import { type Answer, post } from "./support/stacks.ts";
 
-// These tests sign as the providers document it, in code of their own, and run the samples of the README on both majors.
+// These tests sign requests with their own code, as the providers document it, and run the samples of the README on both
+// majors.
 const readme = new URL("../README.md", import.meta.url);
 const SECRET = "whsec_a-test-secret";
 const FORM = "application/x-www-form-urlencoded";
@@ -188,7 +189,7 @@ for (const major of ["express", "express4"]) {
         expect((await send(large, sign(large))).status).to.equal(413);
       });
 
-      it("parses JSON on the route beside it, without a signature", async () => {
+      it("parses JSON on another route, without a signature", async () => {
         expect((await post(`${url}/orders`, '{"a":1}')).body).to.deep.equal({ got: { a: 1 } });
         expect((await post(`${url}/orders`, "{")).status).to.equal(400);
       });

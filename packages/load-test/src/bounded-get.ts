@@ -17,7 +17,7 @@ export interface Bounds {
 }
 
 /**
- * Sends a GET request on a connection of its own, without following redirects.
+ * Sends a GET request on its own connection, without following redirects.
  *
  * @returns undefined if the time limit passes
  * @throws the error of the connection
@@ -42,7 +42,7 @@ export async function boundedGet(
   } finally {
     signal?.removeEventListener("abort", stop);
     ended.abort();
-    // The request fails when its connection is destroyed; the result has been decided by then.
+    // Ignore: the request fails when its connection is destroyed, after the result was decided.
     read.catch(() => undefined);
     await client.destroy();
   }

@@ -9,16 +9,16 @@ export interface Series {
 
 /** A line chart. */
 export interface Chart {
-  /** Unique in the page; prefix of the ids. */
+  /** Prefix of the ids, unique in the page. */
   readonly id: string;
   readonly title: string;
-  /** What the chart shows, for people who cannot see it. */
+  /** Describes the chart for people who cannot see it. */
   readonly description: string;
   readonly xTitle: string;
   readonly yTitle: string;
   readonly labels: readonly string[];
   readonly series: readonly Series[];
-  /** Whether each step of the y axis is ten times the one below. */
+  /** Whether the y axis is logarithmic, with a factor of ten between two labels. */
   readonly isLogarithmic: boolean;
   readonly format: (value: number) => string;
 }
@@ -58,7 +58,7 @@ ${lines.join("\n")}
 </svg>`;
 }
 
-/** Names a line in the margin, with a piece of the line. */
+/** Returns the entry of a line in the legend: a piece of the line and its name. */
 function legendOf(name: string, index: number): string {
   const [x, y] = [area.right + 16, area.top + 12 + index * 24];
   return `<line class="s${index}" stroke-dasharray="${dashes[index]}" x1="${x}" x2="${x + 34}" y1="${y - 4}" y2="${y - 4}"/>${text(x + 42, y, name, "start")}`;

@@ -1,5 +1,5 @@
 /**
- * Returns a string from the service as it can be printed: without the token, without control characters, which a terminal
+ * Returns a string from the service that is safe to print: without the token, without control characters, which a terminal
  * would obey, and with at most 200 characters.
  */
 export function cleanText(text: string, token: string | undefined): string {

@@ -4,7 +4,7 @@ import { LoadTestError } from "./errors.ts";
 import { failureText, kindOf } from "./failure-kinds.ts";
 import type { Settings } from "./options.ts";
 
-/** A description of OpenAPI 3.0 or 3.1. Its members are checked where they are read. */
+/** A description of OpenAPI 3.0 or 3.1. Code that reads a member checks its type first. */
 export type Description = Readonly<Record<string, unknown>>;
 
 const LIMITS: Bounds = { ms: 10_000, bytes: 5 * 1024 ** 2 };
@@ -12,7 +12,8 @@ const LIMITS: Bounds = { ms: 10_000, bytes: 5 * 1024 ** 2 };
 /**
  * Reads `/openapi.json` of the service (LOAD-1).
  *
- * @throws LoadTestError ERR_SVC_LOAD_TEST_TARGET without a connection; ERR_SVC_LOAD_TEST_DESCRIPTION for another response
+ * @throws LoadTestError ERR_SVC_LOAD_TEST_TARGET without a connection; ERR_SVC_LOAD_TEST_DESCRIPTION for any other
+ *   response
  */
 export async function readDescription(
   { origin, prefix, headers, token }: Settings,

@@ -14,7 +14,7 @@ export function parameterValue(description: Description, parameter: Description)
   );
 }
 
-/** Returns the example of a request body, which may be that of its schema; undefined without one. */
+/** Returns the example of a request body, or else of its schema; undefined if neither has one. */
 export function bodyExample(description: Description, media: Description): unknown {
   return ownExample(description, media) ?? searchSchema(description, media["schema"], schemaExample);
 }
@@ -34,7 +34,7 @@ function firstOf(list: unknown): unknown {
   return Array.isArray(list) ? (list as unknown[])[0] : undefined;
 }
 
-/** Returns what `read` finds in a schema or in the schemas that it is composed of, each of which is read once. */
+/** Returns the first result of `read` for a schema and the schemas of which it is composed. Reads each schema once. */
 function searchSchema(
   description: Description,
   schema: unknown,

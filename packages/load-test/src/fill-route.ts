@@ -2,7 +2,7 @@ import { type Description, isRecord } from "./description.ts";
 import { bodyExample, parameterValue } from "./examples.ts";
 import { resolve } from "./references.ts";
 
-/** The parts of a request that a description fills; or the reason why it cannot. */
+/** The parts of a request that a description fills, or the reason why it cannot fill them. */
 export type Filled =
   | {
       /** Path and query. */
@@ -25,7 +25,7 @@ export interface Operation {
 }
 
 /**
- * Fills the parameters and the body of an operation. Optional query parameters and headers are left out.
+ * Fills the parameters and the body of an operation. Omits optional query parameters and headers.
  *
  * @param given names of headers that every request has, in lower case
  */
@@ -68,7 +68,7 @@ export function fillRoute(
   return { path: target, headers, body: body.text };
 }
 
-/** Returns the parameters of an operation, which replace those of its path with the same name and place. */
+/** Returns the parameters of an operation, which replace those of its path with the same name and location. */
 function parametersOf(
   description: Description,
   pathItem: Description,
@@ -121,7 +121,7 @@ function bodyOf(description: Description, operation: Description): Body | undefi
   return undefined;
 }
 
-/** Half a surrogate pair, which a description may contain, cannot be encoded. */
+/** Encodes a string for a URL. Replaces lone surrogates, which a description may contain and which cannot be encoded. */
 function encoded(text: string): string {
   return encodeURIComponent(text.toWellFormed());
 }

@@ -1,10 +1,13 @@
 import { errorKinds, numberText } from "./report-texts.ts";
 import type { LoadReport, StepReport } from "./report.ts";
 
-/** CPU share in percent from which the load test limits the throughput itself. */
+/** CPU share in percent at which the load test itself begins to limit the throughput. */
 const LIMITING_CPU = 80;
 
-/** Returns what a table has no column for: why a step broke, its statuses and errors, and checks that are not ok. */
+/**
+ * Returns the facts that have no column in the table: why a step broke, its statuses and errors, and checks that are not
+ * ok.
+ */
 export function notesOf(step: StepReport): readonly string[] {
   const { broken, errors, statuses, unsent, generatorCpu, readiness } = step;
   const kinds = errorKinds.filter(({ of }) => errors[of] > 0);

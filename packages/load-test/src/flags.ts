@@ -9,7 +9,7 @@ export interface Flag {
   readonly isRepeatable?: true;
 }
 
-/** The flags by name, from which the parser, the help and the table in the README are made (LOAD-2). */
+/** The flags by name. The parser, the help and the table in the README are derived from them (LOAD-2). */
 export const flags = {
   route: {
     value: "PATH",
@@ -58,7 +58,7 @@ export const flags = {
 
 const all: readonly (readonly [string, Flag])[] = Object.entries(flags);
 
-/** How the command line names a flag: `-c` where it has a short name. */
+/** Returns the name of a flag on the command line: the short name, such as `-c`, if it has one. */
 export function shownFlag(name: keyof typeof flags): string {
   const { short } = flags[name] as Flag;
   return short === undefined ? `--${name}` : `-${short}`;

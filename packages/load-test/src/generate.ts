@@ -5,7 +5,7 @@ import { startPacer } from "./pacer.ts";
 import type { PlannedRequest } from "./plan.ts";
 import { emptyTally, type Tally } from "./tally.ts";
 
-/** What the generator measured with a number of clients. */
+/** The measurements of the generator with a number of clients. */
 export interface Generated {
   readonly tally: Tally;
   /** Measured seconds, without the warm-up. */
@@ -14,9 +14,9 @@ export interface Generated {
   readonly cpu: number;
 }
 
-/** How often requests that have passed their time limit are ended, at least. */
+/** Maximum time between two checks for requests that have passed their time limit, in milliseconds. */
 const MOST_SWEEP_MS = 250;
-/** How long connections may take to report the end of their requests after the time limit. */
+/** Time that connections have after the time limit to report the end of their requests, in milliseconds. */
 const GRACE_MS = 2000;
 
 /**
@@ -49,7 +49,7 @@ export async function generate(
     loop.stop();
     timers.push(setTimeout(destroy, timeoutMs + GRACE_MS));
   };
-  /** Drops the requests that have not ended: they would have had more time. */
+  /** Drops the requests that have not ended, because the interruption cuts their time short. */
   const interrupt = (): void => {
     cpu.stop();
     window.until = Math.min(window.until, performance.now());

@@ -69,7 +69,7 @@ function json(value: unknown): string {
 function scenarioOf(clients: readonly number[], seconds: number, rate: number | undefined): unknown {
   const most = Math.max(...clients);
   if (rate !== undefined) {
-    // k6 takes whole numbers only, so another rate is stated per 1,000 seconds.
+    // k6 accepts only whole numbers, so a fractional rate is stated per 1,000 seconds.
     const unit = Number.isInteger(rate) ? 1 : 1000;
     return {
       executor: "constant-arrival-rate",

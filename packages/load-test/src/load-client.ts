@@ -14,7 +14,7 @@ export interface LoadClient {
   destroy(): Promise<void>;
 }
 
-/** What the clients of a step share. */
+/** The state that the clients of a step share. */
 export interface ClientSetting {
   readonly origin: string;
   readonly requests: readonly Dispatcher.DispatchOptions[];
@@ -28,7 +28,7 @@ const expired: Error = Object.assign(new Error("the time limit has passed"), { c
 /**
  * Creates a client.
  *
- * @param first the index of its first request, so that clients do not send the same one at the same time
+ * @param first the index of its first request, so that the clients do not all send the same request at the same time
  */
 export function createLoadClient(
   { origin, requests, timeoutMs, settle }: ClientSetting,
@@ -51,7 +51,7 @@ export function createLoadClient(
       status = code;
     },
     onResponseData() {
-      // The body is read and dropped.
+      // Read the body and drop it.
     },
     onResponseEnd() {
       end(undefined);

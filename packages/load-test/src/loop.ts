@@ -10,7 +10,7 @@ export interface Loop {
   /** Resolves when the loop is stopped and its last request has ended. */
   readonly ended: Promise<void>;
   start(): void;
-  /** Open loop: sends the requests that are due, as far as clients are idle. */
+  /** Open loop: sends the requests that are due while there are idle clients. */
   sendDue(): void;
   /** Ends the requests that have passed their time limit. */
   expire(): void;
@@ -20,7 +20,7 @@ export interface Loop {
   destroy(): Promise<void>;
 }
 
-/** The time in which requests are counted. */
+/** The period in which requests are counted. */
 export interface Window {
   readonly beganAt: number;
   /** The end of the warm-up. */
@@ -29,12 +29,12 @@ export interface Window {
   until: number;
 }
 
-/** A client that got no connection or lost it waits this long, because immediate failures cost more CPU time than responses. */
+/** Pause of a client whose connection failed, in milliseconds: immediate failures cost more CPU time than responses. */
 const PAUSE_MS = 100;
 
 /**
- * Creates the loop of a step: closed, in which each client sends a request as soon as its previous one has ended, or open
- * with a rate, in which requests are due at fixed times and latencies count from these.
+ * Creates the loop of a step. In a closed loop, each client sends a request as soon as its previous one has ended. In an
+ * open loop with a rate, requests are due at fixed times, from which their latencies count.
  */
 export function createLoop(
   clientCount: number,
@@ -109,7 +109,7 @@ export function createLoop(
       for (const client of clients) client.expire(before);
     },
     stop() {
-      // The pacer has not reported the last requests yet.
+      // Send the last due requests, which the pacer has not reported yet.
       sendDue();
       isStopped = true;
       const { from, until } = window;
@@ -124,7 +124,7 @@ export function createLoop(
   };
 }
 
-/** Returns what undici sends for a request, with the headers as the list that it reads fastest. */
+/** Returns the options that undici needs for a request. The headers are a list, which undici reads fastest. */
 function optionsOf(
   { method, path, headers, body }: PlannedRequest,
   common: Readonly<Record<string, string>>,

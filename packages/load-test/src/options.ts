@@ -43,7 +43,7 @@ export interface Progress {
   readonly clients: number;
   /** Seconds since the end of the warm-up; negative during it. */
   readonly seconds: number;
-  /** Answers per second since the end of the warm-up. */
+  /** Responses per second since the end of the warm-up. */
   readonly requestsPerSecond: number;
 }
 
@@ -67,7 +67,7 @@ export interface Settings {
   readonly includeFramework: boolean;
 }
 
-/** How error messages name an option: the command line says `-c` instead of `clients`. */
+/** Names an option in error messages; the command line uses `-c` instead of `clients`. */
 export type NameOf = (option: keyof LoadTestOptions) => string;
 
 const methods = ["GET", "POST", "PUT", "PATCH"];

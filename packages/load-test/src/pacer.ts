@@ -6,13 +6,13 @@ export interface Pacer extends AsyncDisposable {
   readonly gapMs: number;
 }
 
-/** A shorter gap would cost more messages than it gains precision. */
+/** Minimum gap in milliseconds. A shorter gap would cost more messages than it gains in precision. */
 const SHORTEST_GAP_MS = 0.2;
-/** Time between waking up and the call: the thread wakes up this much earlier, so that the call is early or late by little. */
+/** Milliseconds by which the thread wakes up before the call, so that the call is early or late by little. */
 export const LEAD_MS = 0.1;
 
-// Node's timers fire on whole milliseconds, so a request would leave up to a millisecond late. A thread that only waits wakes
-// within a twentieth of that. It sends no second message while the first one waits.
+// Node's timers fire on whole milliseconds, so a request would leave up to a millisecond late. A thread that only waits
+// wakes within a twentieth of that. It sends no second message before the first one has been received.
 const source = `
 const { parentPort, workerData: { cell, startMs, gapMs } } = require("node:worker_threads");
 const flag = new Int32Array(cell);

@@ -6,7 +6,7 @@ import type { Settings } from "./options.ts";
 import { resolve } from "./references.ts";
 import type { Skipped } from "./report.ts";
 
-/** A request that the generator sends again and again. */
+/** A request that the generator sends repeatedly. */
 export interface PlannedRequest {
   /** For example `GET /expenses/{id}`. */
   readonly route: string;
@@ -18,7 +18,7 @@ export interface PlannedRequest {
   readonly body: string | undefined;
 }
 
-/** The requests of a run, and the routes that are left out. */
+/** The requests of a run, and the omitted routes. */
 export interface Plan {
   readonly requests: readonly PlannedRequest[];
   readonly skipped: readonly Skipped[];
@@ -74,7 +74,7 @@ export function planRun(description: Description | undefined, settings: Settings
   return { requests, skipped };
 }
 
-/** Whether every route of a run is a literal path that is read, which needs no description. */
+/** Returns whether every route of a run is a literal path that is only read, which needs no description. */
 export function needsNoDescription({ routes, methods }: Settings): boolean {
   return routes.length > 0 && methods.join() === "GET" && !routes.some((route) => /[{}]/.test(route));
 }
@@ -95,7 +95,7 @@ function isFramework(template: string): boolean {
   return frameworkPaths.some((path) => template === path || template.startsWith(`${path}/`));
 }
 
-/** Whether a literal path has the segments of a template. */
+/** Returns whether a literal path matches a template. */
 function matches(template: string, literal: string): boolean {
   const parts = template.split("/");
   const given = (literal.split("?")[0] ?? "").split("/");

@@ -5,7 +5,7 @@ import type { Settings } from "./options.ts";
 import type { Check, Readiness } from "./report.ts";
 
 const LIMITS: Bounds = { ms: 2000, bytes: 1024 ** 2 };
-/** Checks that are reported; a service has fewer. */
+/** Maximum number of reported checks. A service has fewer. */
 const MOST_CHECKS = 50;
 
 /** Reads `/ready` and returns the checks that are not ok (LOAD-5). */
@@ -40,7 +40,7 @@ function checksOf(body: string | undefined): Readonly<Record<string, unknown>> |
   }
 }
 
-/** Whether a check is ok: some implementations report a status next to `healthy`, which also gives the reason. */
+/** Returns whether a check is ok. Some implementations report a status next to `healthy`, which also gives the reason. */
 function isOk({ status, healthy }: Readonly<Record<string, unknown>>): boolean {
   return typeof status === "string" ? status === "ok" : healthy === true;
 }

@@ -1,12 +1,12 @@
 import { type Description, isRecord } from "./description.ts";
 
-/** References that lead to each other before they are given up. */
+/** Maximum length of a chain of references. */
 const MOST_HOPS = 32;
 
 /**
- * Returns an object of the description, following references to other parts of it.
+ * Returns an object of the description, and follows references to other parts of it.
  *
- * @returns undefined if the value is not an object, or a reference is broken, cyclic or leads to another document
+ * @returns undefined if the value is not an object, or a reference is broken, cyclic or points to another document
  */
 export function resolve(description: Description, value: unknown): Description | undefined {
   let current = value;

@@ -43,7 +43,7 @@ export interface StepReport {
   readonly seconds: number;
   /** Requests that began in these seconds and have ended. */
   readonly requests: number;
-  /** Answers that arrived in these seconds, per second. */
+  /** Responses that arrived in these seconds, per second. */
   readonly requestsPerSecond: number;
   readonly latencyUs: Latency;
   /** Number of responses by status code. */
@@ -77,7 +77,7 @@ export interface Latency {
 export interface Errors {
   readonly serverErrors: number;
   readonly tooManyRequests: number;
-  /** No connection could be made. */
+  /** The client could not connect. */
   readonly refused: number;
   /** The connection ended before the response was complete. */
   readonly reset: number;
@@ -86,7 +86,7 @@ export interface Errors {
   readonly badAnswer: number;
 }
 
-/** What `/ready` returned after a step (LOAD-5). */
+/** The result of `/ready` after a step (LOAD-5). */
 export interface Readiness {
   /** Why there are no checks to report, for example `GET /ready answered 404`. */
   readonly failure: string | null;

@@ -9,7 +9,7 @@ import { type LoadTestOptions, resolveOptions, usage } from "./options.ts";
 import { liveLine } from "./live-line.ts";
 import { textReport } from "./text-report.ts";
 
-/** What the command reads and writes. */
+/** The input and the outputs of the command. */
 export interface CommandIo {
   readonly stdin: NodeJS.ReadableStream;
   readonly stdout: { write(text: string): unknown };
@@ -48,7 +48,7 @@ async function runCommand(given: readonly string[], io: CommandIo): Promise<numb
   const settings = resolveOptions({ ...options, token }, optionName);
   const prepared = await prepare(settings, io.signal);
   if (k6 !== undefined) await writeOutput("--k6", k6, k6Script(prepared.requests, settings));
-  // Find out before the run whether the report can be written.
+  // Check before the run whether the report can be written.
   if (html !== undefined) await writeOutput("--html", html, "");
   const live = liveLine(io.stderr);
   const observers: Pick<LoadTestOptions, "onProgress" | "onStep" | "signal"> = {

@@ -4,10 +4,10 @@ import type { Latency } from "./report.ts";
 
 /** One hour in microseconds, the largest latency that the histogram distinguishes. */
 const LONGEST_US = 3_600_000_000;
-/** A larger backlog is recorded in groups. */
+/** Maximum number of unsent requests to record one by one. A larger backlog is recorded in groups. */
 const MOST_UNSENT_RECORDS = 100_000;
 
-/** What a step has counted so far. */
+/** The counts of a step so far. */
 export interface Tally {
   /** Latencies in microseconds, with three significant digits. */
   readonly latencies: Histogram;
@@ -48,7 +48,7 @@ export function recordEnd(tally: Tally, ms: number, status: number, error: Error
   }
   const kind = kindOf(error);
   tally.failures[kind]++;
-  // The other failures have no response whose latency could count.
+  // Other failures have no response whose latency could count.
   if (kind === "timeout") tally.latencies.recordValue(toMicroseconds(ms));
 }
 

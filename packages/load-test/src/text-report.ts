@@ -27,7 +27,7 @@ export function textReport(report: LoadReport): string {
     .join("\n\n")}\n`;
 }
 
-/** Returns what was loaded and how, in one sentence. */
+/** Returns one sentence that states what was loaded and how. */
 export function titleOf({ url, routes, rate, secondsPerStep, withoutDescription }: LoadReport): string {
   const how = rate === null ? "closed loop" : `open loop, ${numberText(rate)} requests/s due`;
   const from = withoutDescription === null ? "" : ` without a description (${withoutDescription})`;

@@ -25,7 +25,7 @@ export function saturationOf(
   const saturated = complete.find((step, at) => {
     const next = complete[at + 1];
     if (next === undefined || next.clients <= step.clients) return false;
-    // Whole factors: 100 * 1.1 is more than 110.
+    // Compare with whole factors, because 100 * 1.1 is more than 110.
     return next.requestsPerSecond * 10 < step.requestsPerSecond * 11;
   });
   return saturated?.clients ?? null;

@@ -147,7 +147,7 @@ describe("the command", () => {
     expect([code, stdout]).to.deep.equal([2, ""]);
   });
 
-  it("prints what there is and exits with 130 when it is interrupted", async () => {
+  it("prints the results so far and exits with 130 when it is interrupted", async () => {
     const interruption = new AbortController();
     let count = 0;
     await using target = await startTarget({

@@ -81,7 +81,7 @@ describe("the description of the service", () => {
     ["sends interim responses without end", "", "HTTP/1.1 103 Early Hints\r\n\r\n"],
     ["sends a body without end", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "1\r\n \r\n"],
   ] as const) {
-    it(`is given up after the time limit if the service ${what}`, async () => {
+    it(`is reported as failed after the time limit if the service ${what}`, async () => {
       await using target = await startRawTarget((socket) => {
         socket.write(head);
         writeForever(socket, again);
@@ -92,7 +92,7 @@ describe("the description of the service", () => {
     });
   }
 
-  it("LOAD-2 is not needed for a literal path, and the report says that it is missing", async () => {
+  it("LOAD-2 is not needed for a literal path, and the report states that it is missing", async () => {
     await using target = await startTarget({ descriptionStatus: 404 });
     const report = await loadTest({ url: target.url, routes: ["/items/7?full=1"], ...fast });
     expect(report.withoutDescription).to.equal("GET /openapi.json answered 404");

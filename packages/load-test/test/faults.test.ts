@@ -49,7 +49,7 @@ describe("the responses of a step", () => {
   }
 
   for (const status of [301, 401, 404, 304]) {
-    it(`LOAD-6 count as others, not as errors, with ${status}`, async () => {
+    it(`LOAD-6 count as other responses, not as errors, with ${status}`, async () => {
       const step = await stepAgainst({ answer: (_, res) => res.writeHead(status).end() });
       expect(step.requests).to.be.above(0);
       expect([step.others, step.successes, step.errorRate]).to.deep.equal([step.requests, 0, 0]);
@@ -57,7 +57,7 @@ describe("the responses of a step", () => {
     });
   }
 
-  it("do not lead to another origin or path: redirects are counted, not followed", async () => {
+  it("count as redirects, which are not followed to another origin or path", async () => {
     await using other = await startTarget();
     await using target = await startTarget({
       answer: (req, res) =>
@@ -69,7 +69,7 @@ describe("the responses of a step", () => {
     expect(new Set(target.received)).to.deep.equal(new Set(["GET /items"]));
   });
 
-  it("count with their percentiles in microseconds, in order", async () => {
+  it("have ordered percentiles in microseconds", async () => {
     const { latencyUs, requestsPerSecond, seconds } = await stepAgainst({});
     const { p50, p95, p99, max } = latencyUs;
     expect(p50).to.be.above(0);
@@ -106,7 +106,7 @@ describe("the failures of a step", () => {
     expect(step.readiness?.failure).to.match(/^GET \/ready failed: connect ECONNREFUSED/);
   });
 
-  it("LOAD-6 are time-outs with the time limit as their latency if the service does not answer", async () => {
+  it("LOAD-6 are time-outs with the time limit as their latency if the service does not respond", async () => {
     const step = await stepAgainstRaw(() => undefined, impatient);
     expectOnly(step, "timeout");
     expect(step.latencyUs.p50).to.be.within(100_000, 10_000_000);
@@ -152,7 +152,7 @@ describe("the failures of a step", () => {
     const step = await stepAgainstRaw((socket) =>
       socket.write("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nlonger"),
     );
-    // The excess bytes end the connection; this fails the next request only if that was sent already.
+    // The excess bytes end the connection, which fails the next request only if it was already sent.
     expect(step.successes).to.be.above(0);
     expect(step.successes + step.errors.badAnswer + step.errors.reset).to.equal(step.requests);
   });

@@ -163,7 +163,7 @@ describe("the routes of a run", () => {
     expect(pathsOf(plan(paths, { includeFramework: true }))).to.include.members(["/health", "/docs/page"]);
   });
 
-  it("LOAD-2 are picked by --route as a template or a literal path", () => {
+  it("LOAD-2 are selected by --route as a template or a literal path", () => {
     const routes = ["/items/{id}", "/items/9?full=1", "/health"];
     expect(pathsOf(plan(paths, { routes }))).to.deep.equal(["/items/7", "/items/9?full=1", "/health"]);
   });

@@ -30,7 +30,7 @@ describe("/ready after a step", () => {
     expect(target.requests.filter(({ line }) => line === "GET /ready")).to.have.length(2);
   });
 
-  it("LOAD-5 reports a check by its status where it has one, otherwise by healthy", async () => {
+  it("LOAD-5 reports a check by its status if it has one, otherwise by healthy", async () => {
     const { notOk } = await readinessOf({
       a: { status: "ok", healthy: false },
       b: { status: "timeout", healthy: true, detail: "late", critical: true },
@@ -43,7 +43,7 @@ describe("/ready after a step", () => {
     expect(notOk[0]).to.deep.equal({ name: "b", detail: "late", isCritical: true });
   });
 
-  it("LOAD-5 reports names and details without control characters, cut, and without the token", async () => {
+  it("LOAD-5 truncates names and details, and removes control characters and the token", async () => {
     const { notOk } = await readinessOf(
       { "a\u001b[31m": { healthy: false, detail: `secret-token-1\r\n${"x".repeat(300)}` } },
       "secret-token-1",

@@ -47,14 +47,14 @@ saturation: at 1 client, after which more clients add less than 10 % throughput
 `);
   });
 
-  it("says that the generator is the limit from 80 % of a CPU on", () => {
+  it("states that the generator is the limit at 80 % of a CPU or more", () => {
     const textOf = (generatorCpu: number) =>
       textReport(loadReport({ steps: [stepReport({ generatorCpu })] }));
     expect(textOf(79.9)).not.to.include("the generator is the limit");
     expect(textOf(80)).to.include("4 clients: the generator is the limit (80 % of a CPU)");
   });
 
-  it("reports the rate and the unsent requests of an open loop, and judges no saturation", () => {
+  it("reports the rate and the unsent requests of an open loop, and no saturation", () => {
     const open = loadReport({ loop: "open", rate: 500, steps: [stepReport({ unsent: 1200 })] });
     const printed = textReport(open);
     expect(printed).to.match(/^\S+: 1 route, 10 s per step, open loop, 500 requests\/s due\n/);
@@ -62,7 +62,7 @@ saturation: at 1 client, after which more clients add less than 10 % throughput
     expect(printed).to.include("saturation: not judged, because the rate is fixed\n");
   });
 
-  it("says why there was no description, and why there are no checks", () => {
+  it("states why there was no description, and why there are no checks", () => {
     const readiness = { failure: "GET /ready answered 404 without checks", notOk: [] };
     const printed = textReport(
       loadReport({
@@ -96,7 +96,7 @@ describe("the report as HTML", () => {
     expect(page).not.to.match(/<script|<link|<img|src=|@import|url\(/);
   });
 
-  it("escapes what the service and the command line say", () => {
+  it("escapes text from the service and the command line", () => {
     const page = htmlReport(
       loadReport({
         url: "http://host/<b>",
@@ -143,7 +143,7 @@ describe("the live line", () => {
     ]);
   });
 
-  it("writes nothing elsewhere", () => {
+  it("writes nothing to a stream that is not a terminal", () => {
     expect(linesOf(false)).to.deep.equal([]);
   });
 });

@@ -7,9 +7,9 @@ function failure(code: string, message = "it failed"): Error {
 }
 
 describe("the latencies of a step", () => {
-  it("have percentiles in microseconds that are at most a thousandth off", () => {
+  it("have percentiles in microseconds with an error of at most a thousandth", () => {
     const tally = emptyTally();
-    // From 0.1 ms to 1 s.
+    // These latencies range from 0.1 ms to 1 s.
     for (let at = 1; at <= 10_000; at++) recordEnd(tally, at / 10, 200, undefined);
     const { p50, p95, p99, max } = latencyOf(tally);
     expect(p50).to.be.closeTo(500_000, 500);

@@ -56,7 +56,7 @@ describe("saturation", () => {
     expect(saturationOf([first, { ...second, clients: first.clients }])).to.equal(null);
   });
 
-  it("LOAD-4 is not judged in an open loop, whose rate is fixed", () => {
+  it("LOAD-4 is not determined in an open loop, whose rate is fixed", () => {
     expect(saturationOf(steps(100, 100).map((step) => ({ ...step, loop: "open" as const })))).to.equal(null);
   });
 });

@@ -32,7 +32,7 @@ async function bucketsOf(
 }
 
 describe("metrics({ exemplars: true })", () => {
-  it("writes the last sampled trace of a bucket, as OpenMetrics does", async () => {
+  it("writes the last sampled trace of a bucket as an exemplar in OpenMetrics", async () => {
     const other = SAMPLED.replace("0af", "1af");
     const [first, ...others] = await bucketsOf({ exemplars: true }, [other, SAMPLED]);
     const [, endpoint, count, traceId, seconds, timestamp] = EXEMPLAR.exec(first ?? "") ?? [];
@@ -42,18 +42,18 @@ describe("metrics({ exemplars: true })", () => {
     expect(others.join("")).not.to.contain("#");
   });
 
-  it("writes none for a trace that is not sampled, and for a request without a trace", async () => {
+  it("writes no exemplar for a trace that is not sampled, or for a request without a trace", async () => {
     const lines = await bucketsOf({ exemplars: true }, [SAMPLED.replace(/01$/, "02"), ""]);
     expect(lines.join("")).not.to.contain("#");
   });
 
-  it("MET-1 writes none in the plain text format", async () => {
+  it("MET-1 writes no exemplar in the plain text format", async () => {
     const lines = await bucketsOf({ exemplars: true }, [SAMPLED], "text/plain");
     expect(lines).to.have.lengthOf(3);
     expect(lines.join("")).not.to.contain("#");
   });
 
-  it("writes none by default", async () => {
+  it("writes no exemplar by default", async () => {
     expect((await bucketsOf({}, [SAMPLED])).join("")).not.to.contain("#");
   });
 

@@ -313,7 +313,7 @@ describe("metrics() with options", () => {
     }
   });
 
-  it("rejects a registry that already has these metrics, and says what to do", () => {
+  it("rejects a registry that already has these metrics, and names the remedy", () => {
     const registry = new Registry();
     metrics({ ...quiet, registry });
     expect(() => metrics({ ...quiet, registry })).to.throw(

@@ -26,7 +26,7 @@ describe("searchMetrics()", () => {
     ]);
   });
 
-  it("rejects a registry that has these metrics already", () => {
+  it("rejects a registry that already has these metrics", () => {
     const { registry } = metrics({ service: "x", defaultMetrics: false });
     searchMetrics({ registry });
     expect(() => searchMetrics({ registry })).to.throw(

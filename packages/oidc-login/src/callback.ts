@@ -35,8 +35,8 @@ export function attemptCookieOf(
 }
 
 /**
- * Returns the identity of the person who came back from a provider (OIDC-9, OIDC-12, OIDC-13). Cheap checks come first, so
- * that only an attempt of this browser causes a request to the provider.
+ * Returns the identity of the person who came back from a provider (OIDC-9, OIDC-12, OIDC-13). Runs cheap
+ * checks first, so that only an attempt of this browser causes a request to the provider.
  *
  * @throws LoginError, and errors from `onAccessToken`
  */

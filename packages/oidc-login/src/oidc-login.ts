@@ -111,7 +111,7 @@ export function oidcLogin(options: OidcLoginOptions): OidcLogin {
           { provider: name },
           `${subject} has no ${named("onAccessToken")}: sign-ins with this provider will be refused`,
         );
-      // Only a warning, because a gateway may map the registered path to this service's route.
+      // Log only a warning, because a gateway may map the registered path to this service's route.
       if (!new URL(provider.redirectUri).pathname.endsWith(`/${name}/callback`))
         log?.warn(
           { provider: name },

@@ -1,7 +1,7 @@
 /** The maximum length of a path in a login cookie. */
 export const LONGEST_RETURN_TO = 1024;
 
-// The base for parsing a path as a URL; never requested.
+// The base for parsing a path as a URL. The package never requests it.
 const ORIGIN = "https://this-site.invalid";
 
 /**

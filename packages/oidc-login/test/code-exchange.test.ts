@@ -25,7 +25,7 @@ describe("the code exchange", () => {
     }
   });
 
-  it("is limited to 256 concurrent requests to a provider that hangs (OIDC-12)", async () => {
+  it("sends at most 256 concurrent requests to a provider that hangs (OIDC-12)", async () => {
     const answers: (() => void)[] = [];
     const fetch: typeof globalThis.fetch = (input) =>
       new Promise((resolve) => {

@@ -8,7 +8,7 @@ import { type HostileProvider, hostileProvider } from "./support/hostile-provide
 import { SECRET, serve, type Service } from "./support/service.ts";
 
 const OTHER = "another cookie secret of at least 32 bytes, random";
-// Long enough that a sealed value does not contain it by chance.
+// A name of this length does not occur in an encrypted value by chance.
 const LONG_NAME = "a-provider-of-a-long-name";
 
 describe("the login cookie", () => {

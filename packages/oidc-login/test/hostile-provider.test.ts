@@ -18,7 +18,7 @@ describe("a hostile provider", () => {
 
   beforeEach(async () => {
     provider = await hostileProvider();
-    // A time limit that exceeds any pause of a busy machine.
+    // This time limit exceeds any pause of a busy machine.
     service = await served(15);
   });
   const served = (exchangeTimeoutSeconds: number): Promise<Service> =>
@@ -141,7 +141,7 @@ describe("a hostile provider", () => {
     });
   }
 
-  it("receives a request for its keys, because TLS alone does not authenticate a token (OIDC-9)", async () => {
+  it("cannot avoid the check of the signature: the service requests its keys despite TLS (OIDC-9)", async () => {
     await signIn((nonce) => provider.issue({ nonce }, { key: foreign.privateKey }));
     expect(provider.requests).to.include("/keys");
   });

@@ -25,7 +25,7 @@ const PARTS = ["params", "query", "headers", "body"];
  * Checks the description of a route.
  *
  * @param names the parameters of the path
- * @throws TypeError that names the first wrong member
+ * @throws TypeError that names the first invalid member
  */
 export function checkDescription(description: RouteDescription, names: readonly string[]): void {
   const { method, request, before = [] } = description;
@@ -41,8 +41,8 @@ export function checkDescription(description: RouteDescription, names: readonly 
 /**
  * Checks the members that do not depend on method and path.
  *
- * @param factory the name of the function that got the description
- * @throws TypeError that names the first wrong member
+ * @param factory the name of the function that received the description
+ * @throws TypeError that names the first invalid member
  */
 export function checkMembers(factory: string, description: Partial<RouteDescription>): void {
   const { request = {}, responses = {}, examples = {} } = description;

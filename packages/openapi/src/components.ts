@@ -9,9 +9,9 @@ export interface Components {
    * @param hint the name of the component if the schema refers to itself without having a name
    */
   add(schema: Schema, direction: Direction, hint: string): JsonSchema;
-  /** Returns the schema of an object, itself instead of a reference to it. */
+  /** Returns the schema of an object, with a reference to it resolved. */
   members(schema: Schema): JsonSchema;
-  /** The components so far, sorted by name. */
+  /** Returns the components added so far, sorted by name. */
   all(): Readonly<Record<string, JsonSchema>>;
 }
 
@@ -20,10 +20,13 @@ const PREFIX = "#/components/schemas/";
 export function createComponents(): Components {
   const components = new Map<string, JsonSchema>();
   const texts = new Map<string, string>();
-  /** Schemas that were added before, because routes share them. */
+  /** Schemas that were already added, because several routes may use the same one. */
   const known = new WeakMap<object, Map<Direction, JsonSchema>>();
 
-  /** Adds a component under the wanted name, or under another one if that name has a different schema. */
+  /**
+   * Adds a component under the preferred name, or under another name if a different schema already has that
+   * name.
+   */
   function named(wanted: string, direction: Direction, build: (name: string) => JsonSchema): string {
     const base = wanted.replaceAll(/[^\w.-]/g, "_");
     for (let attempt = 0; ; attempt++) {
@@ -82,7 +85,7 @@ export function createComponents(): Components {
   };
 }
 
-// JSON Schemas of libraries are trees; the limit stops one that was built by hand with a cycle.
+// Libraries write JSON Schemas as trees. The limit stops at a hand-written schema that contains a cycle.
 const MAX_DEPTH = 100;
 
 /** Returns a copy whose references to definitions are references to components. */

@@ -3,9 +3,9 @@ import { descriptionOf } from "./description.ts";
 import { type DocumentedRoute, documentOf, type DocumentOptions, type OpenApiDocument } from "./document.ts";
 import { templatesOf } from "./express-paths.ts";
 
-// HEAD and OPTIONS follow from the other methods.
+// Express derives HEAD and OPTIONS from the other methods.
 const LISTED = new Set(["GET", "PUT", "POST", "DELETE", "PATCH", "TRACE"]);
-/** The methods that stand for a route of every method. */
+/** The methods listed for a route that handles every method. */
 const ANY = ["DELETE", "GET", "PATCH", "POST", "PUT"];
 
 /**
@@ -24,14 +24,14 @@ export function describe(
   return documentFor(routesOf(app), options, more);
 }
 
-/** Returns the document of routes that were read before. */
+/** Returns the document of routes that the caller has already read. */
 export function documentFor(
   routes: readonly Route[],
   options: DocumentOptions,
   more: readonly DocumentedRoute[],
 ): OpenApiDocument {
   const listed: DocumentedRoute[] = [];
-  // Handlers for all methods are usually middleware, so a route of one method counts before them.
+  // A route of one method takes precedence over handlers for all methods, which are usually middleware.
   const ofAnyMethod: DocumentedRoute[] = [];
   const unlisted: string[] = [];
   for (const { method, path, guards, handlers } of routes) {
@@ -45,7 +45,7 @@ export function documentFor(
         (method === "*" ? ofAnyMethod : listed).push({ method: each, template, guards, description });
     }
   }
-  // The application's own routes come first: they answer.
+  // The application's own routes come first, because they handle the request.
   return documentOf([...listed, ...ofAnyMethod, ...more], {
     ...options,
     unlisted: [...unlisted, ...(options.unlisted ?? [])],

@@ -3,10 +3,10 @@ import { checkMembers } from "./check-description.ts";
 import { describeHandler, type RouteDescription } from "./description.ts";
 
 /**
- * Returns middleware that only describes the route that it is added to, for routes whose handlers stay as they are:
- * `app.get("/old", describes({ summary: "Lists all" }), list)`. It validates nothing.
+ * Returns middleware that only describes its route and validates nothing, for routes whose handlers do not
+ * change: `app.get("/old", describes({ summary: "Lists all" }), list)`.
  *
- * @throws TypeError for a wrong description
+ * @throws TypeError for an invalid description
  */
 export function describes(description: Omit<RouteDescription, "method" | "path" | "before">): Middleware {
   checkMembers("describes", description);

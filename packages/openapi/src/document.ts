@@ -19,26 +19,26 @@ export type Operation = Readonly<Record<string, unknown>>;
 
 /** A route for {@link documentOf}. */
 export interface DocumentedRoute {
-  /** In upper case. */
+  /** HTTP method in upper case. */
   readonly method: string;
   /** The path of the document: `/items/{id}`. */
   readonly template: string;
   readonly guards?: readonly Guard[] | undefined;
   readonly description?: Partial<RouteDescription> | undefined;
-  /** The statuses of problems, in place of those that every route can answer with. */
+  /** Statuses of this route's problems. Replaces the statuses that every route can return. */
   readonly problems?: readonly number[] | undefined;
 }
 
-/** Facts about a service that its routes do not state. */
+/** Properties of a service that do not follow from its routes. */
 export interface DocumentOptions {
   readonly info: { readonly title: string; readonly version: string; readonly [member: string]: unknown };
   /** Default: the origin that serves the document. */
   readonly servers?: readonly { readonly url: string; readonly description?: string }[] | undefined;
-  /** The descriptions of tags, by name. Tags of routes that are not among them have none. */
+  /** Descriptions of tags, by name. A tag without an entry has no description. */
   readonly tags?: Readonly<Record<string, string>> | undefined;
   /** The cookie that may contain the token instead of `Authorization`. Default: none. */
   readonly tokenCookie?: string | undefined;
-  /** The statuses of problems that every route can answer with, such as 401. Default: none. */
+  /** Statuses of problems that every route can return, such as 401. Default: none. */
   readonly problems?: readonly number[] | undefined;
   /** Routes without a template, for `x-unlisted`. Default: none. */
   readonly unlisted?: readonly string[] | undefined;
@@ -48,8 +48,8 @@ const JSON_TYPE = "application/json";
 const IDENTITY_GUARDS = ["auth", "scopes", "roles", "tenant"];
 
 /**
- * Returns the document of a list of routes, sorted by path and method: the same routes give the same bytes. Of several
- * routes with one method and path, the first counts, as in Express.
+ * Returns the document of a list of routes, sorted by path and method, so that the same routes give the same
+ * bytes. If several routes have the same method and path, the first one applies, as in Express.
  */
 export function documentOf(routes: readonly DocumentedRoute[], options: DocumentOptions): OpenApiDocument {
   const {
@@ -285,7 +285,7 @@ function securityOf(guards: readonly Guard[], tokenCookie: string | undefined): 
   ];
 }
 
-/** Returns the scopes and roles that guards require. OpenAPI has a place for them only with OAuth flows. */
+/** Returns the scopes and roles that guards require. OpenAPI can express them only with OAuth flows. */
 function requiredBy(guards: readonly Guard[]): object {
   const values = (wanted: string): readonly string[] | undefined => {
     const found = new Set(guards.flatMap((each) => (each.kind === wanted ? each.values : [])));
@@ -294,7 +294,7 @@ function requiredBy(guards: readonly Guard[]): object {
   return defined({ "x-required-scopes": values("scopes"), "x-required-roles": values("roles") });
 }
 
-/** Returns an operation id such as `getExpensesById`. */
+/** Returns an operation id, for example `getExpensesById`. */
 function idOf({ method, template }: DocumentedRoute): string {
   const words = template
     .split("/")

@@ -5,18 +5,18 @@ import type { SchemaIssue } from "./schema.ts";
 /** The parts of a request that a description covers; also the first element of `loc` (ERR-16). */
 export type Place = "path" | "query" | "header" | "body";
 
-/** The most issues that one response reports. */
+/** Maximum number of issues in one response. */
 export const MAX_ISSUES = 50;
 
-/** The longest message, in characters. */
+/** Maximum length of a message, in characters. */
 const MAX_MESSAGE = 512;
 
 /**
- * Converts the issues of a schema into those of a problem document. The type is `missing` for a value that is absent,
- * `unknown` for a member that the schema does not have, and else what the library calls the fault. Secret values are left
- * out.
+ * Converts the issues of a schema into those of a problem document. The type is `missing` for an absent
+ * value, `unknown` for a member that the schema does not have, and otherwise the code of the library. Omits
+ * secret values.
  *
- * @param hasValues whether messages of the library repeat values, of which an object may contain a secret
+ * @param hasValues whether messages of the library repeat values; an object may contain a secret
  */
 export function issuesOf(
   place: Place,
@@ -48,7 +48,7 @@ export function issuesOf(
 }
 
 function pathOf({ path = [] }: SchemaIssue): readonly (string | number)[] {
-  // A path may be a subclass of Array, whose map() returns something else.
+  // A path may be a subclass of Array whose map() does not return an array.
   return Array.from(path, (part) => {
     const key = typeof part === "object" ? part.key : part;
     return typeof key === "number" ? key : String(key);
@@ -70,7 +70,10 @@ function valueAt(given: unknown, path: readonly (string | number)[]): unknown {
   return value;
 }
 
-/** Returns whether a response may repeat a value: an object or a list may contain a secret. */
+/**
+ * Returns whether a response may repeat a value. It never repeats objects and lists, which may contain a
+ * secret.
+ */
 function isPlain(input: unknown): boolean {
   return input !== undefined && !isObject(input);
 }

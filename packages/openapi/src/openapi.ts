@@ -9,22 +9,25 @@ import { docsAssets } from "./page/assets.ts";
 import { docsPage } from "./page/docs-page.ts";
 import { createResponseChecker, useChecker } from "./response-check.ts";
 
-/** The largest document that is served, in bytes; the load test reads no larger one. */
+/** Maximum size of the served document in bytes. The load test reads no larger document. */
 const MAX_BYTES = 5 * 1024 * 1024;
 
 const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** The result of {@link openapi}: middleware that serves all paths, and their handlers one by one. */
+/** The result of {@link openapi}: middleware that serves all paths, and the handler of each path. */
 export interface OpenApi extends Middleware {
   /** The paths that are served, with their handlers. */
   readonly handlers: readonly { readonly path: string; readonly handler: Middleware }[];
-  /** Has the responses to a request compared with their descriptions; undefined without `checkResponses`. */
+  /**
+   * Enables the comparison of the response to a request with its description; undefined without
+   * `checkResponses`.
+   */
   readonly check: Middleware | undefined;
 }
 
-/** The text of a document or a page, made for one state of the routes. */
+/** The text of a document or a page, generated for one state of the routes. */
 interface Made {
   readonly routes: readonly Route[];
   readonly document: OpenApiDocument;
@@ -39,9 +42,9 @@ interface ExpressRequest extends IncomingMessage {
 }
 
 /**
- * Serves `GET /openapi.json` (DOC-1), the document of all routes of the application, and `GET /docs`, a page to read it
- * (DOC-3). Mount it before the routes whose responses are compared with their descriptions. The document is made when it
- * is requested for the first time, and again after routes were added.
+ * Serves `GET /openapi.json` (DOC-1), the document of all routes of the application, and `GET /docs`, a page
+ * to read it (DOC-3). Mount it before the routes whose responses are compared with their descriptions.
+ * Generates the document at the first request, and again at the first request after routes were added.
  *
  * @throws ConfigurationError for unknown or invalid options
  */
@@ -97,7 +100,7 @@ export function openapi(given?: OpenApiOptions): OpenApi {
     const { baseUrl = "" } = req;
     const pageAt = (base: string): Buffer =>
       Buffer.from(docsPage({ document, documentPath: base + DOCUMENT_PATH, assetPath: base + docsPath }));
-    // Below a mount, the client chooses the base, so only the page without one is kept.
+    // Cache only the page without a mount path: below a mount, the client chooses the base path.
     const page = baseUrl === "" ? (state.page ??= pageAt("")) : pageAt(baseUrl);
     res.setHeader("Cache-Control", "no-cache");
     res.setHeader("Content-Security-Policy", PAGE_POLICY);
@@ -140,7 +143,7 @@ export function openapi(given?: OpenApiOptions): OpenApi {
   return Object.assign(openapiMiddleware, { handlers, check });
 }
 
-/** Passes errors on, such as a request that did not come from Express. */
+/** Passes errors to `next()`, such as the error for a request that did not come from Express. */
 function passingErrors(respond: (req: ExpressRequest, res: ServerResponse) => void): Middleware {
   return (req, res, next) => {
     try {

@@ -55,11 +55,11 @@ export const openapiOptions = defineOptions("openapi()", {
   },
   /** The cookie that may contain the token instead of `Authorization`. Default: none. */
   tokenCookie: { kind: k.optional(k.string()) },
-  /** The statuses of problems that every route can answer with, such as 401. Default: none. */
+  /** The statuses of problems that every route can return, such as 401. Default: none. */
   problems: { kind: k.withDefault(k.listOf(status), []) },
   /** Routes that the application's routers do not contain. Default: none. */
   routes: { kind: k.optional(k.func<() => readonly DocumentedRoute[]>()) },
-  /** Receives the differences that `checkResponses` finds. Default: none are logged. */
+  /** Receives the differences that `checkResponses` finds. Default: no logger. */
   logger: { kind: k.optional(k.objectWith<Logger>("a logger", "debug", "info", "warn", "error", "fatal")) },
 });
 

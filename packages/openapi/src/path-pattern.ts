@@ -1,11 +1,11 @@
 /** A path of a described route: fixed segments and parameters. */
 export interface PathPattern {
-  /** The path of the document: `/items/{id}`. */
+  /** The path in the document: `/items/{id}`. */
   readonly template: string;
   readonly names: readonly string[];
   /**
-   * Returns the parameters of a path, decoded; undefined if the path is another one. Letter case of fixed segments and one
-   * slash at the end do not matter, as in Express.
+   * Returns the decoded parameters of a path; undefined if the path does not match. Ignores the letter case
+   * of fixed segments and one trailing slash, as Express does.
    *
    * @throws URIError for a parameter that cannot be decoded
    */
@@ -33,7 +33,7 @@ export function pathPattern(path: string): PathPattern {
   const fixed = segments.map((segment) => (segment.startsWith(":") ? undefined : segment.toLowerCase()));
 
   function match(given: string): Record<string, string> | undefined {
-    // Most requests for a path without parameters write it as the route does.
+    // Compare first, because most requests write a path without parameters exactly as the route does.
     if (given === path && names.length === 0) return {};
     const params: Record<string, string> = {};
     let at = 0;
@@ -48,7 +48,7 @@ export function pathPattern(path: string): PathPattern {
       at = end;
     }
     if (at < given.length && !(at === given.length - 1 && given[at] === "/")) return undefined;
-    // Only now, because a path of another route may contain what cannot be decoded.
+    // Decode only after the match, because decoding may fail for the path of another route.
     for (const name of names) params[name] = decodeURIComponent(params[name] ?? "");
     return params;
   }

@@ -23,7 +23,7 @@ export const openapiPlugin = definePlugin({
       logger,
       problems: [
         ...BODY_PROBLEMS,
-        // A wrong token is refused everywhere, and so is a tenant that the caller does not belong to.
+        // Every route rejects an invalid token, and a tenant that the caller does not belong to.
         ...(isEnabled("auth") ? [401] : []),
         ...(isEnabled("tenancy") ? [403] : []),
         ...(isEnabled("rate_limit") ? [429] : []),

@@ -54,9 +54,10 @@ export function problemContent(status: number): Readonly<Record<string, unknown>
 }
 
 /**
- * Returns the problems that a route can answer with, by status: those of its guards, of the validation and of its limits.
+ * Returns the problem responses of a route, by status: those of its guards, of the validation and of its
+ * limits.
  *
- * @param everywhere statuses that every route can answer with
+ * @param everywhere statuses that every route can return
  */
 export function impliedProblems(
   path: string,

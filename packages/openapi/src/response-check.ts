@@ -20,7 +20,7 @@ export interface ResponseChecker {
   report(description: RouteDescription, kind: string): void;
 }
 
-/** The most faults that are remembered; a service has fewer routes and kinds. */
+/** Maximum number of remembered faults. A service has fewer combinations of route and kind. */
 const MAX_REPORTED = 1000;
 const MAX_TEXT = 300;
 
@@ -65,13 +65,13 @@ export function checkResponse(
   if (json === undefined) return;
   response.json = (...args) => {
     response.json = json;
-    // Express 4 also accepts a status as second argument.
+    // Express 4 also accepts a status as the second argument.
     if (args.length === 1) checkBody(args[0], res.statusCode, description, checker);
     return json.apply(res, args);
   };
 }
 
-/** The statuses that Express, guards, parsers and limits answer with, wherever they are. */
+/** Statuses that Express, guards, parsers and limits may send on any route. */
 const IMPLIED: ReadonlySet<number> = new Set([304, 400, 401, 403, 413, 415, 422, 429]);
 
 /** Returns whether a handler may respond with a status. Express sends 304 itself, and any handler can fail. */
@@ -97,7 +97,7 @@ function checkBody(
     if (result instanceof Promise) void result.then(report, () => undefined);
     else report(result);
   } catch {
-    // A body that cannot be sent fails in res.json().
+    // Ignore a body that cannot be serialized: res.json() throws for it.
   }
 
   function report({ issues }: SchemaResult<unknown>): void {
@@ -109,7 +109,7 @@ function checkBody(
   }
 }
 
-// One fault per member, not per element.
+// Report one fault per member, not per element.
 function withoutIndex(key: PropertyKey): string {
   return typeof key === "number" ? "*" : String(key);
 }

@@ -37,13 +37,14 @@ interface RoutedRequest extends IncomingMessage {
 }
 
 /**
- * Makes a described route. Requests for its method and path run `before`, are validated, and reach the handler; all others
- * pass. Invalid requests get a 422 problem that lists the faults (ERR-15 to ERR-17). Errors and rejections go to `next()`.
+ * Creates a described route. Requests for its method and path run `before`, are validated, and reach the
+ * handler; all other requests go to `next()`. Invalid requests get a 422 problem that lists the faults
+ * (ERR-15 to ERR-17). Errors and rejections go to `next()`.
  *
- * The route may be added to several applications and routers. `routesOf()` of `@svc/route-template` finds it, and a request
- * with another method gets 405 as for a route of Express.
+ * The route may be added to several applications and routers. `routesOf()` of `@svc/route-template` finds it,
+ * and a request with another method gets 405 as for a route of Express.
  *
- * @throws TypeError for a wrong description
+ * @throws TypeError for an invalid description
  */
 export function route<
   const S extends RequestSchemas,
@@ -59,7 +60,7 @@ export function route<
   const validateRequest = validatorFor(schemas);
   const hasParams = pattern.names.length > 0;
   const readsQuery = schemas.query !== undefined;
-  // Node makes the headers of a request when they are first read.
+  // Read the headers only for a schema, because Node.js builds them when they are first read.
   const readsHeaders = schemas.headers !== undefined;
 
   function respond(req: IncomingMessage, res: ServerResponse, next: Next): void {
@@ -83,7 +84,7 @@ export function route<
   describeHandler(respond, description as RouteDescription);
 
   const handlers = [...[description.before ?? []].flat(), respond as Middleware];
-  // Read by routesOf(), notFound() and instrumentations, as the stack of a router with one route.
+  // routesOf(), notFound() and instrumentations read this member as the stack of a router with one route.
   const entry = {
     path,
     methods: { [method.toLowerCase()]: true },
@@ -160,7 +161,7 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
   );
 }
 
-/** Returns the values of a query; a repeated name has the list of its values. */
+/** Returns the values of a query; for a repeated name the list of its values. */
 function queryOf(url: string): TextValues {
   const values = Object.create(null) as Record<string, string | string[]>;
   const start = url.indexOf("?");

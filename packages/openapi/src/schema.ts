@@ -5,7 +5,7 @@ export interface StandardSchema<Output = unknown> {
     readonly vendor: string;
     readonly types?: { readonly input: unknown; readonly output: Output } | undefined;
     readonly validate: (value: unknown) => SchemaResult<Output> | Promise<SchemaResult<Output>>;
-    /** Standard JSON Schema, where the library has it. */
+    /** Standard JSON Schema, if the library implements it. */
     readonly jsonSchema?: Readonly<Record<Direction, JsonSchemaWriter>> | undefined;
   };
 }
@@ -23,7 +23,7 @@ export interface SchemaIssue {
   readonly keys?: unknown;
 }
 
-/** Whether a schema describes what is sent to the service or what it answers. */
+/** Whether a schema describes a request (`input`) or a response (`output`). */
 export type Direction = "input" | "output";
 
 interface WriterOptions {
@@ -42,7 +42,7 @@ export interface DescribedSchema<Output = unknown> {
   readonly validator?: StandardSchema<Output> | undefined;
 }
 
-/** What describes a value: a Standard Schema, or a JSON Schema with a validator. */
+/** A schema of a value: a Standard Schema, or a JSON Schema with a validator. */
 export type Schema<Output = unknown> = StandardSchema<Output> | DescribedSchema<Output>;
 
 /** The type of the values that a schema accepts. */
@@ -53,12 +53,14 @@ export type ValueOf<S> =
       ? Output
       : unknown;
 
-/** Returns what validates a value; undefined for a JSON Schema alone. */
+/** Returns the validator of a schema; undefined for a JSON Schema without one. */
 export function validatorOf(schema: Schema): StandardSchema | undefined {
   return "~standard" in schema ? schema : schema.validator;
 }
 
-/** Returns whether the messages of a schema contain no values: those of valibot and ArkType do. */
+/**
+ * Returns whether the messages of a schema contain no values. Messages of valibot and ArkType contain them.
+ */
 export function hasPlainMessages(validator: StandardSchema): boolean {
   return validator["~standard"].vendor === "zod";
 }
@@ -69,7 +71,7 @@ const writing: WriterOptions = {
   libraryOptions: { unrepresentable: "any", errorMode: "ignore" },
 };
 
-/** Returns the JSON Schema of a schema; `{}`, which allows everything, if its library writes none. */
+/** Returns the JSON Schema of a schema, or `{}`, which allows every value, if its library writes none. */
 export function jsonSchemaOf(schema: Schema, direction: Direction): JsonSchema {
   if (!("~standard" in schema)) return schema.schema;
   try {

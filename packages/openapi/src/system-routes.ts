@@ -3,10 +3,10 @@ import type { DocumentedRoute } from "./document.ts";
 import { DOCUMENT_PATH } from "./options.ts";
 import type { JsonSchema } from "./schema.ts";
 
-/** A service reads the JSON body of every request, even where a route needs none. */
+/** A service reads the JSON body of every request, even if a route needs none. */
 export const BODY_PROBLEMS: readonly number[] = [400, 413, 415];
 
-/** The descriptions of the tags that a service itself uses. */
+/** Descriptions of the tags that a service itself uses. */
 export const SYSTEM_TAGS = {
   system: "Routes that every service has: its health, its metrics and its description",
 };
@@ -72,7 +72,7 @@ const pageRoute: Described = {
   responses: { 200: { contentType: "text/html", body: { schema: text } } },
 };
 
-/** Returns what is known about a route of another plugin. */
+/** Returns the description of a route of another plugin. */
 function pluginRoute(path: string): Described {
   return path.endsWith("/metrics")
     ? {
@@ -110,7 +110,7 @@ export function systemRoutes(
   return [...new Set([...paths, ...shown])].map((path) => ({
     method: "GET",
     template: path,
-    // Neither callers nor tenants nor limits matter there.
+    // These routes check no caller, tenant or limit.
     problems: BODY_PROBLEMS,
     description: { tags: ["system"], ...(known[path] ?? pluginRoute(path)) },
   }));

@@ -11,9 +11,9 @@ type Convert = (value: string | readonly string[]) => unknown;
 const keepText: Convert = (value) => value;
 
 /**
- * Returns the reader for a schema: `"12"` becomes 12 where the schema has a number, `"true"` becomes true, a single value
- * becomes a list where it has a list. Strings that cannot be converted stay unchanged, and the schema rejects them. Names
- * without a type keep their strings.
+ * Returns the function that converts strings for a schema: `"12"` becomes 12 if the schema has a number,
+ * `"true"` becomes true, a single value becomes a list if the schema has a list. Strings that cannot be
+ * converted stay unchanged, and the schema rejects them. Names without a type keep their strings.
  */
 export function textReader(schema: Schema): TextReader {
   const convert = new Map(
@@ -23,7 +23,7 @@ export function textReader(schema: Schema): TextReader {
     ]),
   );
   return (values) => {
-    // Without a prototype, so that a parameter named `__proto__` is an ordinary member.
+    // The object has no prototype, so a parameter named `__proto__` is an ordinary member.
     const read = Object.create(null) as Record<string, unknown>;
     for (const name of Object.keys(values)) {
       const value = values[name];
@@ -50,10 +50,10 @@ function converterOf(schema: JsonSchema): Convert {
 }
 
 const WHOLE = /^-?(?:0|[1-9]\d{0,15})$/;
-// As in JSON, because "0x10", "1e999" and "" are numbers only for JavaScript.
+// Accept only JSON numbers, because "0x10", "1e999" and "" are numbers only in JavaScript.
 const NUMBER = /^-?(?:0|[1-9]\d{0,30})(?:\.\d{1,30})?(?:[eE][+-]?\d{1,2})?$/;
 
-/** Returns the types of a schema. Constants that are strings have none, because they stay strings anyway. */
+/** Returns the types of a schema; none for constants that are strings, which need no conversion. */
 function typesOf(schema: JsonSchema): ReadonlySet<unknown> {
   const { type, anyOf, oneOf, enum: values, const: constant } = schema;
   const constants = [constant, ...(Array.isArray(values) ? (values as unknown[]) : [])].filter(

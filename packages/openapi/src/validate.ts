@@ -16,7 +16,7 @@ export interface RequestSchemas {
   /** The parameters of the path, such as `id` of `/items/:id`. */
   readonly params?: Schema | undefined;
   readonly query?: Schema | undefined;
-  /** By names in lower case. */
+  /** Schema of the headers, whose names are in lower case. */
   readonly headers?: Schema | undefined;
   readonly body?: Schema | undefined;
 }
@@ -45,7 +45,7 @@ const PLACES = [
   ["body", "body"],
 ] as const satisfies readonly (readonly [keyof RequestSchemas, Place])[];
 
-/** How long an asynchronous schema may take. */
+/** Time limit of an asynchronous schema, in milliseconds. */
 const SCHEMA_MS = 1000;
 
 /**
@@ -86,13 +86,14 @@ export function validatorFor<S extends RequestSchemas>(schemas: S): RequestValid
     const given: unknown[] = [];
     const results: (SchemaResult<unknown> | Promise<SchemaResult<unknown>>)[] = [];
     let isAsync = false;
-    // One loop, because this runs for every request: map() and some() cost a tenth of the validation of a body.
+    // Use one loop, because this runs for every request: map() and some() took a tenth of the validation of a
+    // body.
     for (const { part, validator, read } of parts) {
       const value = read === undefined ? values[part] : read((values[part] ?? {}) as TextValues);
       const result = validator["~standard"].validate(value);
       if (isPromise(result)) {
         isAsync = true;
-        // Another schema may throw before this one is awaited.
+        // Prevent an unhandled rejection: another schema may throw before this promise is awaited.
         result.catch(() => undefined);
       }
       given.push(value);

@@ -59,7 +59,7 @@ describe("openapi()", () => {
         expect(JSON.stringify(describeApp(app, { info }))).to.equal(JSON.stringify(document));
       });
 
-      it("DOC-1 serves the document with an ETag, and makes it again when routes were added", async () => {
+      it("DOC-1 serves the document with an ETag, and generates it again after routes were added", async () => {
         let add: () => void = () => undefined;
         await using server = await serve(express, (app) => {
           app.use(
@@ -94,7 +94,7 @@ describe("openapi()", () => {
         expect(later.headers.get("etag")).to.not.equal(etag);
       });
 
-      it("DOC-2 DOC-3 serves neither the document nor the page when they are off", async () => {
+      it("DOC-2 DOC-3 serves neither the document nor the page when both are disabled", async () => {
         await using server = await serve(express, (app) => app.use(openapi({ openapi: false, docs: false })));
         for (const path of ["/openapi.json", "/docs", "/docs/docs.js"])
           expect((await ask(server.url + path)).status, path).to.equal(404);
@@ -143,7 +143,7 @@ describe("openapi()", () => {
         ]);
       });
 
-      it("compares no status without descriptions, and changes no response, even if the logger throws", async () => {
+      it("ignores statuses without a description, and leaves every response unchanged even if the logger throws", async () => {
         const broken = (): never => {
           throw new Error("no disk");
         };
@@ -160,7 +160,7 @@ describe("openapi()", () => {
         expect((await ask(`${server.url}/wrong`)).body).to.deep.equal({ n: "1" });
       });
 
-      it("DOC-3 serves a page with the right links below a mount", async () => {
+      it("DOC-3 serves a page whose links work below a mount path", async () => {
         await using server = await serve(express, (app) => {
           app.use("/sub", express.Router().use(openapi()));
         });
@@ -357,7 +357,7 @@ describe("openapi()", () => {
     expect(() => describes({ sumary: "" } as never)).to.throw(TypeError, "describes(): sumary is unknown");
   });
 
-  it("names components once, and keeps different schemas of one name and recursive ones apart", () => {
+  it("names each component once, renames a different schema with the same name, and supports recursive schemas", () => {
     const Other = z.object({ id: z.number() }).meta({ id: "Item" });
     const Tree: z.ZodType = z.object({ children: z.array(z.lazy(() => Tree)) });
     const document = documentOf(
@@ -381,7 +381,7 @@ describe("openapi()", () => {
     expect(JSON.stringify(schemas["postDBody"])).to.contain('"$ref":"#/components/schemas/postDBody"');
   });
 
-  it("shows the JSON Schema that a library writes, one that is given, and {} without one or for a part without one", () => {
+  it("shows the JSON Schema of a library or a given one, and {} for a schema or a part without one", () => {
     const body = { type: "object", properties: { n: { type: "number" } } } as const;
     const schemas: readonly [Schema, object][] = [
       [type({ n: "number" }), { ...body, required: ["n"] }],
@@ -415,7 +415,7 @@ describe("openapi()", () => {
     }
   });
 
-  it("rejects wrong options", () => {
+  it("rejects invalid options", () => {
     expect(() => openapi({ docsPath: "/openapi.json" })).to.throw(ConfigurationError, "docsPath");
     expect(() => openapi({ docsPath: "docs/" })).to.throw(ConfigurationError, "docsPath");
     expect(() => openapi({ problems: [200] })).to.throw(ConfigurationError, "problems");

@@ -28,7 +28,7 @@ describe("the page in Chromium", function () {
     expected = undefined;
   });
 
-  /** Waits for a complaint that the test expects; more of its kind may follow. */
+  /** Waits for a browser error that the test expects; more errors of its kind may follow. */
   async function complaint(pattern: RegExp): Promise<void> {
     expected = pattern;
     await until("a complaint of the browser", () => complaints.some((each) => pattern.test(each)));
@@ -73,7 +73,7 @@ describe("the page in Chromium", function () {
     });
     const [headers, answer] = await operation.locator("form pre").allTextContents();
     expect(headers).to.contain("location: /expenses/7");
-    // The white space alone is changed: the large number and the text keep their characters.
+    // Formatting changes only white space: the large number and the text keep their characters.
     expect(answer).to.equal(
       [
         "{",
@@ -136,7 +136,7 @@ describe("the page in Chromium", function () {
     expect(server.received).to.have.length(1);
   });
 
-  it("DOC-3 never sends to another origin: by a path of the document, or by a redirect", async () => {
+  it("DOC-3 never sends a request to another origin, neither for a path of the document nor for a redirect", async () => {
     await using other = await servePage({}, (_req, res) => res.end("never read"));
     const document = {
       paths: {
@@ -167,7 +167,7 @@ describe("the page in Chromium", function () {
     await complaint(new RegExp(`${other.url}/x|Failed to load`));
   });
 
-  it("DOC-3 shows a response while it arrives, and ends the request when asked to", async () => {
+  it("DOC-3 shows a response while it arrives, and closes the connection after a click on Cancel", async () => {
     let ended = false;
     await using server = await servePage({ paths: { "/events": { get: {} } } }, (_req, res) => {
       res.writeHead(200, { "Content-Type": "text/event-stream" });
@@ -184,7 +184,7 @@ describe("the page in Chromium", function () {
     expect(await page.getByRole("button", { name: "Cancel" }).count()).to.equal(0);
   });
 
-  it("shows the first 200,000 characters of a long answer, and the error of a request without one", async () => {
+  it("shows the first 200,000 characters of a long response, and the error of a request without a response", async () => {
     let isGone = false;
     await using server = await servePage({ paths: { "/long": { get: {} } } }, (_req, res) => {
       if (isGone) res.destroy();
@@ -248,7 +248,7 @@ describe("the page in Chromium", function () {
     }
   });
 
-  /** Presses the Tab key through the page, and returns the elements that show no focus. */
+  /** Moves the focus through the page with the Tab key, and returns the elements that show no focus. */
   async function stopsWithoutOutline(page: Page): Promise<readonly string[]> {
     await page.evaluate("document.activeElement.blur()");
     const stops: { readonly outline: string; readonly html: string }[] = [];
@@ -263,7 +263,7 @@ describe("the page in Chromium", function () {
     return stops.filter(({ outline }) => outline !== "solid").map(({ html }) => html);
   }
 
-  /** Returns the document with an operation whose strings have no place to break. */
+  /** Returns the document with an operation whose strings allow no line break. */
   function withLongTexts(): OpenApiDocument {
     const long = "long".repeat(100);
     const operation = {

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { expect } from "chai";
 import { curlOf, type SampleRequest } from "../src/page/curl.ts";
 
-/** Returns the arguments that a shell gives to curl. */
+/** Returns the arguments that a shell passes to curl. */
 function argumentsOf(request: Partial<SampleRequest>): readonly string[] {
   const whole = { method: "get", path: "/", values: [], body: undefined, bearer: false, cookie: undefined };
   const line = curlOf({ ...whole, ...request });
@@ -29,7 +29,7 @@ describe("the curl line of an operation", () => {
     ]);
   });
 
-  it("names the method unless curl chooses it", () => {
+  it("contains the method unless curl chooses it by default", () => {
     const body = { type: "application/json", text: '{"a":1}' };
     const sent = ["-H", "Content-Type: application/json", "--data-raw", '{"a":1}'];
     const address = "http://localhost:8000/";
@@ -44,7 +44,7 @@ describe("the curl line of an operation", () => {
     expect(argumentsOf({ cookie: "__Host-session" }).slice(1)).to.eql(["-b", "__Host-session=t0ken"]);
   });
 
-  it("DOC-3 leaves every text of the document unexpanded by the shell", () => {
+  it("DOC-3 quotes every text of the document, so that the shell expands none", () => {
     const hostile = `'"$(touch x)\`touch x\`\\'; touch x #!!$TOKEN{a,b}[1-3]@&|<>*?~`;
     const body = { type: hostile, text: `@${hostile}` };
     const values = ["path", "query", "header"].map((place) => ({ name: "n", place, texts: [hostile] }));

@@ -135,7 +135,7 @@ describe("the page of the document", () => {
     expect(both).to.contain('-H "Authorization: Bearer $TOKEN"').and.not.contain(cookie);
   });
 
-  it("shows fields of a form as they are sent, and no example that is too long to send whole", () => {
+  it("shows the encoded fields of a form, and omits an example that is too long to show in full", () => {
     const content = (type: string, example: unknown): unknown => ({
       requestBody: { content: { [type]: { example } } },
     });
@@ -293,7 +293,8 @@ describe("the page of the document", () => {
       expect(html.match(/<script/g)).to.have.length(1);
       expect(html).not.to.match(/<img|&amp;amp;/);
       expect(html).not.to.match(/(?!\n)\p{Cc}/u);
-      // Every tag consists of known names and of attributes in double quotes that hold no further quote.
+      // Every tag consists of known names and of attributes in double quotes that contain no other double
+      // quote.
       const rest = html.replaceAll(/<(?:!doctype html|\/?[a-z][a-z0-9]*(?: [a-z-]+(?:="[^"<>]*")?)*)>/g, "");
       expect(rest).not.to.match(/[<>]/);
       expect(html).not.to.match(/ on[a-z]+="/);
@@ -373,7 +374,7 @@ describe("the page of the document", () => {
       }
     });
 
-    it("renders references that lead nowhere, to a prototype or in a circle", () => {
+    it("renders references without a target, to a prototype and in a cycle", () => {
       const refs = [
         "#/components/schemas/constructor",
         "#/components/schemas/A",
@@ -400,7 +401,7 @@ describe("the page of the document", () => {
       expect(Buffer.byteLength(html)).to.be.below(5_000_000);
     });
 
-    it("shows only method and path of operations for which the page has no room", () => {
+    it("shows only method and path of the operations that exceed the page's size limit", () => {
       const description = "long ".repeat(2000);
       const paths: Record<string, unknown> = {};
       for (let index = 0; index < 6000; index++) paths[`/${index}`] = { get: { description } };
@@ -439,7 +440,7 @@ describe("the page of the document", () => {
     expect(sizes.reduce((sum, each) => sum + each)).to.be.below(12_000);
   });
 
-  it("contains no inline script or style, and the script no way to run or store text", () => {
+  it("contains no inline script or style, and its script cannot evaluate or store text", () => {
     const html = pageOf(expenses);
     expect(html).to.contain('<script type="module" src="/docs/docs.js"></script>');
     expect(html).not.to.match(/<style| style=| on\w+=/);

@@ -6,8 +6,16 @@ const readme = new URL("../README.md", import.meta.url);
 describe("README of @svc/openapi", function () {
   this.timeout(60_000);
 
-  it("has a sample service with a described route and an old one", async () => {
+  it("has a sample service with one validated route", async () => {
     await using sample = await runSample(readme, 0);
+    const url = await sample.url;
+    expect(await (await fetch(`${url}/pens/7`)).json()).to.deep.equal({ id: 7 });
+    expect((await fetch(`${url}/pens/x`)).status).to.equal(422);
+    for (const path of ["/openapi.json", "/docs"]) expect((await fetch(url + path)).status).to.equal(200);
+  });
+
+  it("has a sample service with a described route and an old one", async () => {
+    await using sample = await runSample(readme, 1);
     const url = await sample.url;
     const put = async (body: unknown): Promise<Response> =>
       fetch(`${url}/pens/7`, {
@@ -26,7 +34,7 @@ describe("README of @svc/openapi", function () {
   });
 
   it("has a sample without Express", async () => {
-    await using sample = await runSample(readme, 1);
+    await using sample = await runSample(readme, 2);
     const { stdout } = await sample.ended;
     expect(stdout).to.contain("page: 2").and.to.contain("[ '/pens' ]");
   });

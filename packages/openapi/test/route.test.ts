@@ -85,7 +85,7 @@ describe("route()", () => {
         expect(calls).to.equal(0);
       });
 
-      it("passes other methods and paths, and answers HEAD and 405 as routes of Express do", async () => {
+      it("passes other methods and paths to the next handler, and answers HEAD and 405 like a route of Express", async () => {
         const described = route({ method: "GET", path: "/a/:b" }, (_valid, _req, res) =>
           res.json({ ok: true }),
         );
@@ -131,7 +131,7 @@ describe("route()", () => {
         ]);
       });
 
-      it("runs `before` first, and passes its errors and those of the handler on", async () => {
+      it("runs `before` first, and passes its errors and the handler's errors to next()", async () => {
         const steps: string[] = [];
         const guard: Middleware = (req, _res, next) => {
           steps.push("guard");
@@ -167,7 +167,7 @@ describe("route()", () => {
         expect(steps).to.deep.equal(["guard", "guard", "slow", "guard", "slow", "guard", "slow"]);
       });
 
-      it("is not reached past a guard by a target that Express reads differently", async () => {
+      it("does not respond to a request target that the path of a guard does not match in Express", async () => {
         const described = route({ method: "GET", path: "/admin/secret" }, (_valid, _req, res) =>
           res.json({}),
         );
@@ -209,7 +209,7 @@ describe("route()", () => {
         expect((await ask(`${server.url}/left`)).body).to.deep.equal({ outside: true });
       });
 
-      it("restores what it set when the handler passes the request on", async () => {
+      it("restores the members that it set when the handler calls next()", async () => {
         const described = route({ method: "GET", path: "/items/:id" }, (_valid, _req, _res, next) => next());
         await using server = await serve(express, (app) => {
           app.use(described);
@@ -274,7 +274,7 @@ describe("route()", () => {
     });
   }
 
-  it("works on a bare server", async () => {
+  it("works on a server without Express", async () => {
     const described = route({ method: "GET", path: "/a/:b" }, (_valid, req, res) =>
       res.end(JSON.stringify((req as { params?: unknown }).params)),
     );
@@ -292,7 +292,7 @@ describe("route()", () => {
     expect(found?.handlers).to.have.length(2);
   });
 
-  it("rejects a wrong description", () => {
+  it("rejects an invalid description", () => {
     const handler = (): void => undefined;
     const wrong: [object, RegExp][] = [
       [{ method: "FETCH", path: "/" }, /method must be an HTTP method such as GET; got "FETCH"/],

@@ -5,7 +5,7 @@ import * as v from "valibot";
 import { z } from "zod";
 
 describe("validate()", () => {
-  it("converts strings to numbers, booleans and lists where the schema has them", async () => {
+  it("converts strings to the numbers, booleans and lists that the schema has", async () => {
     const query = z.object({
       whole: z.int(),
       decimal: z.number(),
@@ -49,19 +49,19 @@ describe("validate()", () => {
     }
   });
 
-  it("reads a whole number only from digits", async () => {
+  it("accepts only digits for a whole number", async () => {
     const query = z.object({ n: z.int() });
     expect(await validate({ query }, { query: { n: "-7" } })).to.have.nested.property("value.query.n", -7);
     for (const n of ["1e1", "1.0", "01", "+1", "99999999999999999"])
       expect((await validate({ query }, { query: { n } })).issues, n).to.have.length(1);
   });
 
-  it("refuses a repeated name where the schema has a single value", async () => {
+  it("rejects a repeated name if the schema has a single value", async () => {
     const { issues } = await validate({ query: z.object({ n: z.string() }) }, { query: { n: ["a", "b"] } });
     expect(issues?.[0]).to.deep.include({ type: "invalid_type", loc: ["query", "n"] });
   });
 
-  it("treats a member named __proto__ as any other unknown member", async () => {
+  it("treats a member named __proto__ like any other unknown member", async () => {
     const body: unknown = JSON.parse('{"__proto__": {"admin": true}, "n": 1}');
     const strict = await validate({ body: z.strictObject({ n: z.number() }) }, { body });
     expect(strict.issues?.[0]?.loc).to.deep.equal(["body", "__proto__"]);
@@ -78,7 +78,7 @@ describe("validate()", () => {
     expect(wrong.issues).to.have.length(50);
   });
 
-  it("ERR-17 repeats no value whose name is secret, and no objects", async () => {
+  it("ERR-17 repeats neither values with secret names nor objects", async () => {
     const schemas = {
       headers: z.object({ authorization: z.number(), "x-api-key": z.number() }),
       body: z.object({ password: z.string().min(20), name: z.number(), nested: z.string() }),
@@ -108,7 +108,7 @@ describe("validate()", () => {
     expect(long.issues?.[0]?.msg).to.have.length(512);
   });
 
-  it("rejects, and leaves no rejection behind, when one schema rejects and another throws", async () => {
+  it("rejects without an unhandled rejection when one schema rejects and another throws", async () => {
     const schema = (validate: () => never | Promise<never>) => ({
       "~standard": { version: 1 as const, vendor: "test", validate },
     });
@@ -120,7 +120,7 @@ describe("validate()", () => {
     await new Promise((resolve) => setImmediate(resolve));
   });
 
-  it("reports a body that is missing, and nested paths", async () => {
+  it("reports a missing body, and nested paths", async () => {
     const schema = z.object({ items: z.array(z.object({ price: z.number() })) });
     expect((await validate({ body: schema }, {})).issues?.[0]).to.deep.include({
       type: "missing",

@@ -21,7 +21,7 @@ export function setUpgrade(req: IncomingMessage, upgrade: Upgrade): void {
 
 /**
  * Returns the connection of a request that asks for another protocol, for a middleware that takes it over; undefined for
- * all other requests. Without such a middleware the request is handled as if it had not asked.
+ * all other requests. Without such a middleware, the service handles the request as an ordinary one.
  */
 export function upgradeOf(req: IncomingMessage): Upgrade | undefined {
   return (req as WithUpgrade)[UPGRADE];

@@ -145,7 +145,7 @@ describe("joinPlugins", () => {
     expect([String(error), stopped]).to.deep.equal(["TypeError: no handlers", 1]);
   });
 
-  it("refuses two plugins that define one option, key or nested table differently", () => {
+  it("rejects two plugins that define one option, key or nested table differently", () => {
     const plugin = (entries: OptionEntries): AnyPlugin =>
       definePlugin({ name: "store", options: defineOptions("[plugin.store]", entries), start: () => ({}) });
     const table = { key: "table", kind: withDefault(string(), "b") };
@@ -227,7 +227,7 @@ describe("mergeParts", () => {
     expect((errors as AggregateError).errors).to.have.length(2);
   });
 
-  it("compose() passes an error on without running later layers", () => {
+  it("compose() passes an error to next() without running later layers", () => {
     const seen: unknown[] = [];
     const fails = compose([(_req, _res, next) => next(new Error("no")), () => seen.push("second")]);
     fails({} as never, {} as never, (error?: unknown) => seen.push(String(error)));

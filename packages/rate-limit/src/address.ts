@@ -8,18 +8,18 @@ interface WithIp extends IncomingMessage {
 
 /**
  * Returns the network of the client: an IPv4 address, or the first 64 bits of an IPv6 address, because one customer usually
- * has that many addresses. Behind trusted proxies (Express's `trust proxy`), that of the client whom they name; if they name
- * none, that of the proxy.
+ * has that many addresses. Behind trusted proxies (Express's `trust proxy`), returns the network of the client that they
+ * name, or of the proxy if they name none.
  */
 export function clientNetwork(req: IncomingMessage): string {
   const peer = networkOf(req.socket.remoteAddress ?? "") ?? "unknown";
-  // Without the header Express's `ip` is the peer, too.
+  // Without the header, Express's `ip` is the peer's address too.
   if (req.headers["x-forwarded-for"] === undefined) return peer;
   const { ip } = req as WithIp;
   return (typeof ip === "string" ? networkOf(withoutPort(ip)) : undefined) ?? peer;
 }
 
-/** Removes the port that some proxies append, which would make each connection a client of its own. */
+/** Removes the port that some proxies append, because each connection would otherwise count as a separate client. */
 function withoutPort(text: string): string {
   return /^\[([^\]]*)\](?::\d+)?$/.exec(text)?.[1] ?? /^(\d+\.\d+\.\d+\.\d+):\d+$/.exec(text)?.[1] ?? text;
 }
@@ -31,7 +31,7 @@ export function networkOf(address: string): string | undefined {
   if (version === 0) return undefined;
   const groups = groupsOf(address);
   const [, , , , , sixth, seventh = 0, eighth = 0] = groups;
-  // A dual-stack socket reports IPv4 clients like this.
+  // A dual-stack socket reports IPv4 clients in this form.
   if (sixth === 0xffff && groups.slice(0, 5).every((group) => group === 0)) {
     return [seventh >> 8, seventh & 255, eighth >> 8, eighth & 255].join(".");
   }

@@ -31,7 +31,7 @@ export function limitExceeded(bucket: Bucket, taken: Taken, cost: number): Probl
   });
 }
 
-/** Returns the 503 of a request that may pass only if the store answers. */
+/** Returns the 503 of a request that may pass only if the store responds. */
 export function storeUnavailable(retryAfterMs: number): ProblemError {
   return serviceUnavailable("the rate limit cannot be checked", { retryAfterSeconds: retryAfterMs / 1000 });
 }

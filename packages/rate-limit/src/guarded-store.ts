@@ -5,9 +5,9 @@ import { wordOf } from "./redis-store.ts";
 
 /** A store whose calls end within a time limit and never throw. */
 export interface GuardedStore {
-  /** As in {@link RateLimitStore}; the result is undefined if the store does not answer. */
+  /** As in {@link RateLimitStore}; the result is undefined if the store does not respond. */
   take(key: string, bucket: Bucket, cost: number): Taken | undefined | Promise<Taken | undefined>;
-  /** Milliseconds until the store is asked again; 0 while it answers. */
+  /** Milliseconds until the next call of the store; 0 while it responds. */
   readonly retryAfterMs: number;
   readonly readiness: () => ReadinessCheck;
 }
@@ -39,8 +39,8 @@ const REJECTED = "requests are rejected: the store of the rate limits does not a
 const PROBE: Bucket = { limit: 1_000_000, windowSeconds: 1, burst: 1_000_000 };
 
 /**
- * Guards a store (RATE-5). The first failure or timeout opens a circuit breaker and ends all waiting calls, so that the store
- * costs at most one time limit per breaker window. Afterwards one call per window is the trial.
+ * Guards a store (RATE-5). The first failure or timeout opens a circuit breaker and ends all waiting calls, so that the
+ * store costs at most one time limit per breaker window. Afterwards the breaker sends one trial call per window.
  */
 export function guardStore(store: RateLimitStore, options: GuardOptions): GuardedStore {
   const { commandTimeoutMs, failOpen, now, probeKey } = options;
@@ -59,7 +59,8 @@ export function guardStore(store: RateLimitStore, options: GuardOptions): Guarde
       logger?.warn({ reason, suppressed }, failOpen ? NOT_ENFORCED : REJECTED),
     { now },
   );
-  // A linked list in the order of the deadlines, because all calls have the same time limit. They share one timer.
+  // The calls form a linked list in the order of their deadlines, because all have the same time limit. They share one
+  // timer.
   let oldest: InFlight | undefined;
   let newest: InFlight | undefined;
   let timer: NodeJS.Timeout | undefined;

@@ -6,7 +6,7 @@ export interface HeapEntry {
   index: number;
 }
 
-/** A binary heap whose entries know their position, so that one can be moved or removed without a search. */
+/** A binary heap whose entries know their position, so that moving or removing one needs no search. */
 export interface Heap<E extends HeapEntry> {
   readonly first: E | undefined;
   add(entry: E): void;
@@ -24,7 +24,7 @@ export function createHeap<E extends HeapEntry>(): Heap<E> {
     entry.index = index;
   }
 
-  /** Puts an entry at a position, or above or below it, where its rank belongs. */
+  /** Puts an entry at a position, or at the higher or lower position that its rank requires. */
   function place(entry: E, from: number): void {
     let index = from;
     for (let above = (index - 1) >> 1; index > 0; above = (index - 1) >> 1) {

@@ -3,7 +3,10 @@ import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { clientNetwork } from "./address.ts";
 
-/** Returns the identity that a request counts for: an own one, else subject, else tenant, else client (RATE-4). */
+/**
+ * Returns the identity for which a request counts: the result of `key()`, else the subject, else the tenant, else the
+ * client (RATE-4).
+ */
 export function identityOf(req: IncomingMessage, own: string | undefined): string {
   if (own !== undefined) return labelled("key", own);
   const context = contextOf(req);

@@ -1,7 +1,7 @@
 import { pathOfTarget } from "@svc/context";
 import type { IncomingMessage } from "node:http";
 
-/** The undocumented parts of Express 4 and 5 that are read here. */
+/** The undocumented members of Express 4 and 5 that this file reads. */
 interface LayerShape {
   readonly route?: RouteShape | undefined;
   readonly handle?: unknown;
@@ -29,10 +29,11 @@ interface RoutedRequest extends IncomingMessage {
 const MAX_NESTING = 20;
 
 /**
- * Returns the limits that a request will reach: those of the first route that Express will run for it, and those of routers on
- * the way. Skips what it cannot read, such as mounted applications; then no limit is found.
+ * Returns the limits that a request will reach: those of the first route that Express will run for it, and those of the
+ * routers that lead to this route. Skips layers that it cannot read, such as mounted applications; limits in them are not
+ * found.
  *
- * @param limitOf returns the limit that a handler is, if it is one
+ * @param limitOf returns the limit that a handler represents; undefined for any other handler
  */
 export function limitsAhead<L>(
   req: IncomingMessage,
@@ -56,7 +57,7 @@ export function limitsAhead<L>(
     );
   }
 
-  /** A handler that `use` mounts is a limit, or a router, whose routes may handle the request. */
+  /** A handler that `use` mounts may be a limit, or a router whose routes may handle the request. */
   function collectMounted(layer: LayerShape, path: string, nesting: number): boolean {
     const inner = stackOf(layer.handle);
     const limit = limitOf(layer.handle);
@@ -91,7 +92,7 @@ const EVERY_METHOD = "*";
 
 /** Returns the method whose handlers a route runs for a request; undefined if it has none. */
 function methodOf({ methods = {} }: RouteShape, method: string): string | undefined {
-  // `app.all()` adds every method, `route.all()` only the entry `_all`.
+  // `app.all()` adds every method; `route.all()` adds only the entry `_all`.
   if (methods["connect"] === true && methods["trace"] === true) return EVERY_METHOD;
   if (methods[method] === true) return method;
   if (method === "head" && methods["get"] === true) return "get";

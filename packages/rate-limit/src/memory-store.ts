@@ -5,7 +5,7 @@ import { createHeap, type HeapEntry } from "./heap.ts";
 /** Options of `memoryStore()`. */
 export const memoryStoreOptions = defineOptions("memoryStore()", {
   /**
-   * Maximum number of buckets. A further one replaces the bucket that is full again first, so that drained buckets stay.
+   * Maximum number of buckets. A new bucket then replaces the bucket that will be full first, so that drained buckets stay.
    * Default: 100,000.
    */
   maxKeys: { kind: k.withDefault(k.integer({ min: 1, max: 10_000_000 }), 100_000) },
@@ -19,7 +19,7 @@ export type MemoryStoreOptions = OptionsOf<typeof memoryStoreOptions>;
 /** A store in the memory of this process. */
 export interface MemoryStore extends RateLimitStore {
   take(key: string, bucket: Bucket, cost: number): Taken;
-  /** Number of buckets that are not full, and of full ones that were not removed yet. */
+  /** Number of buckets that are not full, and of full buckets that were not removed yet. */
   readonly size: number;
 }
 
@@ -30,11 +30,11 @@ interface Entry extends HeapEntry {
   at: number;
 }
 
-// Two, so that the number of full buckets falls even while each request adds a bucket.
+// Each step removes two, so that the number of full buckets falls even while each request adds a bucket.
 const REMOVED_PER_STEP = 2;
 
 /**
- * Returns a store in the memory of this process. A bucket needs about 250 bytes; one that is full needs none. Each step costs
+ * Returns a store in the memory of this process. A bucket needs about 250 bytes; a full bucket needs none. Each step costs
  * at most a few dozen comparisons for any number of buckets.
  *
  * @throws ConfigurationError for invalid options
@@ -42,7 +42,7 @@ const REMOVED_PER_STEP = 2;
 export function memoryStore(options?: MemoryStoreOptions): MemoryStore {
   const { maxKeys, now } = memoryStoreOptions.resolve(options);
   const entries = new Map<string, Entry>();
-  // Ordered by the time at which a bucket is full.
+  // The rank is the time at which a bucket is full.
   const heap = createHeap<Entry>();
 
   function remove(entry: Entry): void {

@@ -79,11 +79,11 @@ export const rateLimitOptions = defineOptions("rateLimit()", {
    */
   key: { kind: k.optional(k.func<KeyFunction>()) },
   /**
-   * Where requests are counted: a client of ioredis or node-redis, `cache.redis` of `@svc/cache`, a connection of
+   * The store that counts requests: a client of ioredis or node-redis, `cache.redis` of `@svc/cache`, a connection of
    * `@svc/redis`, or a store such as `memoryStore()`. Default: the memory of this process, for this limit alone.
    */
   store: { kind: k.optional(store) },
-  /** Whether requests pass while the store does not answer; otherwise they get a 503 (RATE-5). Default: true. */
+  /** Whether requests pass while the store does not respond; otherwise they get a 503 (RATE-5). Default: true. */
   failOpen: { key: "fail_open", kind: k.withDefault(k.boolean(), true) },
   /**
    * Paths that are not limited, with the paths below them in whole segments, in addition to `/health`, `/ready`, `/info`,
@@ -112,7 +112,10 @@ export const rateLimitOptions = defineOptions("rateLimit()", {
 /** Options of {@link rateLimit}. */
 export type RateLimitOptions = OfAnyRequest<OptionsOf<typeof rateLimitOptions>>;
 
-/** Options of `route()`. Omitted ones are those of the limit that it replaces; `burst` is `limit` where that is given. */
+/**
+ * Options of `route()`. Omitted options have the values of the replaced limit; `burst` defaults to `limit` if that is
+ * given.
+ */
 export const routeLimitOptions = defineOptions(
   "rateLimit()",
   pickOptions(rateLimitOptions, "limit", "windowSeconds", "burst", "cost", "scope", "key", "failOpen"),

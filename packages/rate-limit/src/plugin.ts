@@ -6,18 +6,18 @@ import type { RedisLike } from "./redis-store.ts";
 
 export type { RouteLimitOptions } from "./options.ts";
 
-/** Returns a limit for single routes, which replaces the service's limit where it stands. */
+/** Returns a limit for single routes, which replaces the service's limit for these routes. */
 export type RouteLimit = (options?: RouteLimitOptions) => Middleware;
 
-/** `[plugin.rate_limit]`: limits the requests of each caller; `service.rateLimit()` makes limits for single routes. */
+/** `[plugin.rate_limit]`: limits the requests of each caller. `service.rateLimit()` creates limits for single routes. */
 export const rateLimitPlugin = definePlugin({
   name: "rate_limit",
   uses: ["cache"],
   options: defineOptions("[plugin.rate_limit]", {
     ...fileOptions(rateLimitOptions),
     /**
-     * Where requests are counted: `cache` for the Redis of the plugin `cache`, `memory` for each process by itself. Default:
-     * `cache` where that plugin is enabled, else `memory`.
+     * The store that counts requests: `cache` for the Redis of the plugin `cache`, `memory` for the memory of each process.
+     * Default: `cache` if that plugin is enabled, else `memory`.
      */
     store: { key: "store", kind: k.optional(k.oneOf("cache", "memory")) },
   }),

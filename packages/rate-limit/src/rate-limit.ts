@@ -24,16 +24,16 @@ import { isSameBucket, keyRoot, type Scope, scopeIn, shownBucket } from "./scope
 /** Middleware that limits requests. */
 export interface RateLimit extends Middleware {
   /**
-   * Returns a limit for single routes, which replaces this one where it stands. It has the store of this limit.
+   * Returns a limit for single routes, which replaces this limit for these routes and uses the same store.
    *
-   * @throws ConfigurationError for invalid options, and for a scope that has a different limit, window or burst already
+   * @throws ConfigurationError for invalid options, and for a scope that already has a different limit, window or burst
    */
   readonly route: (options?: RouteLimitOptions) => Middleware;
-  /** Returns the check `rate_limit`, which is never critical. It takes a token from a bucket of its own. */
+  /** Returns the check `rate_limit`, which is never critical. It takes a token from its own bucket. */
   readonly readiness: () => ReadinessCheck;
 }
 
-/** What a limit charges. */
+/** The settings with which a limit charges requests. */
 interface Limit {
   readonly scope: Scope;
   readonly cost: number | CostFunction;
@@ -56,8 +56,8 @@ interface ChargedRequest extends IncomingMessage {
 /**
  * Limits requests with a token bucket per caller (RATE-1 to RATE-5). Passes a 429 problem to `next`.
  *
- * @throws ConfigurationError for invalid options, and for a scope that has a different limit, window or burst in
- *   the same store already
+ * @throws ConfigurationError for invalid options, and for a scope that already has a different limit, window or burst in
+ *   the same store
  */
 export function rateLimit(options?: RateLimitOptions): RateLimit {
   const resolved = rateLimitOptions.resolve(options);
@@ -81,7 +81,7 @@ export function rateLimit(options?: RateLimitOptions): RateLimit {
     return { scope, cost, key, failOpen: settings.failOpen };
   }
 
-  /** Limits of routes are charged here, in front of bodies, so that a request is charged once and by one limit only. */
+  /** Charges the limits of routes too, before the body is read, so that a request is charged only once, by one limit. */
   function rateLimitMiddleware(
     req: IncomingMessage,
     res: ServerResponse,
@@ -111,7 +111,7 @@ export function rateLimit(options?: RateLimitOptions): RateLimit {
     };
     const own = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
     const made = limitOf(routeLimitOptions.resolve({ ...inherited, ...own }), given);
-    // Paths are exempt from the service's limit only: a route with a limit of its own is limited.
+    // Paths are exempt from the service's limit only: a route with its own limit is limited.
     const middleware = describe(made, function routeLimitMiddleware(req, res, next) {
       charge(store, made, req, res, next);
     });
@@ -188,7 +188,7 @@ function charge(
   else decide(taken);
 }
 
-/** @throws TypeError for a result that is not a whole number from 0 */
+/** @throws TypeError for a result that is not a whole number of at least 0 */
 function costOf({ cost, scope }: Limit, req: IncomingMessage): number {
   if (typeof cost === "number") return cost;
   const value: unknown = cost(req);

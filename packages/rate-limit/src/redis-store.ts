@@ -23,7 +23,9 @@ export function isRedis(value: object): value is RedisLike {
 /** The arguments of the script that depend only on the bucket. */
 type Numbers = readonly [limit: string, window: string, burst: string, lifetime: string];
 
-/** Returns a store in Redis, which takes its time from the server, so that the clocks of replicas do not matter. */
+/**
+ * Returns a store in Redis. It uses the clock of the server, so differences between the clocks of replicas have no effect.
+ */
 export function redisStore(redis: RedisLike): RateLimitStore {
   const run = runnerOf(redis);
   const known = new WeakMap<Bucket, Numbers>();

@@ -1,14 +1,14 @@
 import type { Bucket } from "./bucket.ts";
 
-/** Limits with one name in one store: they share their buckets, and a request is charged once for all of them. */
+/** Limits with one name in one store. They share their buckets, and a request is charged once for all of them. */
 export interface Scope {
   readonly name: string;
   readonly bucket: Bucket;
-  /** The beginning of its keys. The hash tag of a key contains scope and identity, so that a cluster spreads the keys. */
+  /** The prefix of its keys. The hash tag of a key contains scope and identity, so that a cluster spreads the keys. */
   readonly keyPrefix: string;
 }
 
-/** Returns the beginning of all keys of a service: the part before the hash tag. */
+/** Returns the prefix of all keys of a service: the part before the hash tag. */
 export function keyRoot(service: string): string {
   // A brace would begin the hash tag, and put all keys of the service into one slot.
   return `${service.replaceAll(/[{}]/g, "_")}:rl:`;

@@ -19,7 +19,7 @@ describe("rateLimit() while its store fails", () => {
       limit = limitOf(logger as never);
       each.use(limit as never);
     });
-    // A window of the breaker takes 2 s: five trials until the next warning.
+    // The breaker sends a trial every 2 s, so five trials precede the next warning.
     for (; now <= 10_000; now += 2000) expect(await statuses(app, 3)).to.deep.equal([200, 200, 200]);
     expect(store.calls).to.equal(6);
     expect(app.logger.at("warn")).to.deep.equal([NOT_ENFORCED, NOT_ENFORCED]);
@@ -149,7 +149,7 @@ describe("rateLimit() while Redis fails", function () {
     await server.stop();
   });
 
-  /** Starts an application with a limit of one request whose clock stands still, and whose bucket is empty. */
+  /** Starts an application with a limit of one request, a stopped clock, and an empty bucket. */
   async function emptied(scope: string, commandTimeoutMs: number) {
     const clock = { now: 0 };
     const made: { limit?: ReturnType<typeof rateLimit> } = {};
@@ -180,7 +180,8 @@ describe("rateLimit() while Redis fails", function () {
     const before = app.logger.lines.length;
     server.pause();
     try {
-      // The time limit of the first request ends the others, too; later ones are not sent while the clock stands still.
+      // The time limit of the first request ends the others, too. Later requests are not sent to Redis while the clock does
+      // not advance.
       expect(
         (await Promise.all(Array.from({ length: 8 }, () => ask(app)))).map(({ status }) => status),
       ).to.deep.equal(passes(8));
@@ -215,7 +216,7 @@ describe("rateLimit() while Redis fails", function () {
       const [command, ...args] = begin;
       await redis.call(command, ...args);
       try {
-        // An empty bucket is only read.
+        // A refusal only reads the bucket, which this Redis still permits.
         expect(await statuses(app, 1)).to.deep.equal([429]);
         await redis.call(...(end as readonly [string, ...string[]]));
         await redis.del(`app:rl:{${fault}:ip:127.0.0.1}`);

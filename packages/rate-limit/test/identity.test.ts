@@ -9,7 +9,7 @@ import { as, ask, limitedApp, statuses } from "./support/limited-app.ts";
 const once = { limit: 1, now: () => 0 };
 
 for (const [name, express] of Object.entries(expressMajors)) {
-  describe(`the identity that rateLimit() counts for in ${name}`, () => {
+  describe(`the identity of a caller in rateLimit() on ${name}`, () => {
     it("RATE-4 counts two callers of one address by subject", async () => {
       await using app = await limitedApp((each) => each.use(rateLimit(once) as never), express);
       expect(await statuses(app, 2, "/", as({ subject: "ann" }))).to.deep.equal([200, 429]);
@@ -30,7 +30,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
         each.use(rateLimit(once) as never);
       }, express);
       expect(await statuses(trusting, 2, "/", as({ forwardedFor: "203.0.113.1" }))).to.deep.equal([200, 429]);
-      // The client's own value stands in front of the one that the proxy has appended.
+      // The client's own value precedes the value that the proxy has appended.
       const forged = as({ forwardedFor: "198.51.100.9, 203.0.113.1" });
       expect(await statuses(trusting, 1, "/", forged)).to.deep.equal([429]);
       expect(await statuses(trusting, 2, "/", as({ forwardedFor: "203.0.113.2:4711" }))).to.deep.equal([
@@ -46,7 +46,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
   });
 }
 
-describe("the identity that rateLimit() counts for", () => {
+describe("the identity of a caller in rateLimit()", () => {
   it("RATE-4 is the first 64 bits of an IPv6 address", () => {
     const same = [
       "2001:db8:0:1::1",
@@ -105,7 +105,7 @@ describe("the identity that rateLimit() counts for", () => {
     expect(identityOf(req, undefined)).to.equal("ip:unknown");
   });
 
-  it("is the result of key(), or the default where that returns undefined", async () => {
+  it("is the result of key(), or the default if key() returns undefined", async () => {
     const key = (req: IncomingMessage): string | undefined => req.headers["x-api-key"] as string | undefined;
     const limit = rateLimit({ ...once, key });
     await using app = await limitedApp((each) => each.use(limit as never));

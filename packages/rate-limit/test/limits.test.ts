@@ -62,7 +62,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       expect((await statuses(app, 100)).filter((status) => status === 200)).to.have.length(99);
     });
 
-    it("RATE-3 limits no request of an application that does not use it", async () => {
+    it("RATE-3 limits no request in an application without the middleware", async () => {
       await using app = await limitedApp(() => undefined, express);
       const answer = await ask(app);
       expect(limitHeaders(answer.headers)).to.deep.equal([null, null, null, null]);
@@ -80,7 +80,7 @@ describe("rateLimit()", () => {
     expect((await ask(app)).headers.get("retry-after")).to.equal("10");
   });
 
-  it("takes `cost` tokens for a request, and none for a request that has too few", async () => {
+  it("takes `cost` tokens for a request, and none if the bucket has too few", async () => {
     const cost = (req: Request): number => Number(req.path.slice(1));
     const limit = rateLimit({ limit: 10, cost, now: frozen });
     await using app = await limitedApp((each) => each.use(limit as never));
@@ -98,7 +98,7 @@ describe("rateLimit()", () => {
     expect(await statuses(app, 2)).to.deep.equal([200, 429]);
   });
 
-  it("returns 500 when cost() or key() returns a value of the wrong kind", async () => {
+  it("returns 500 when cost() or key() returns a value of the wrong type", async () => {
     const wrong = [
       { cost: () => 1.5 },
       { cost: () => -1 },
@@ -126,7 +126,7 @@ describe("rateLimit()", () => {
     expect(String(app.logger.lines[0]?.fields["err"])).to.contain("no cost");
   });
 
-  it("does not limit the paths of the service and exempt ones, in whole segments", async () => {
+  it("does not limit the service's own paths and the exempt paths, matched in whole segments", async () => {
     const limit = rateLimit({ limit: 1, exemptPaths: ["/static/css"], now: frozen });
     await using app = await limitedApp((each) => each.use(limit as never));
     const exempt = ["/health", "/ready", "/info", "/metrics", "/openapi.json", "/docs", "/docs/app.js"];

@@ -24,7 +24,7 @@ describe("memoryStore()", () => {
     expect(take()).to.deep.equal([true, 9_000_000]);
   });
 
-  it("RATE-3 admits at most burst + rate x time, at every interval of requests", () => {
+  it("RATE-3 admits at most burst + rate x time, for any interval between requests", () => {
     for (const everyMs of [0.001, 0.37, 1, 7, 333, 1501]) {
       let now = 0;
       const store = memoryStore({ now: () => now });
@@ -46,7 +46,7 @@ describe("memoryStore()", () => {
     const store = memoryStore({ now: () => now });
     const small: Bucket = { limit: 1, windowSeconds: 86_400, burst: 1 };
     expect(store.take("small", small, 1).isAdmitted).to.equal(true);
-    // Many refusals in between must not cost the caller what the bucket has gained.
+    // Refusals in between must not reduce the tokens that the bucket has gained.
     for (now = 0; now < 86_400_000; now += 60_000)
       expect(store.take("small", small, 1).isAdmitted).to.equal(false);
     expect(store.take("small", small, 1).isAdmitted).to.equal(true);
@@ -65,7 +65,7 @@ describe("memoryStore()", () => {
     expect(store.take("key", bucket, 1)).to.deep.equal({ isAdmitted: false, microTokens: 0 });
   });
 
-  it("removes the bucket that is full soonest when there are too many", () => {
+  it("removes the bucket that will be full first when there are too many", () => {
     const store = memoryStore({ maxKeys: 1000, now: () => 0 });
     store.take("drained", bucket, 10);
     store.take("half", bucket, 5);
@@ -91,7 +91,7 @@ describe("memoryStore()", () => {
     expect(store.size).to.equal(100_000);
   });
 
-  it("rejects options of the wrong kind", () => {
+  it("rejects options of the wrong type", () => {
     expect(() => memoryStore({ maxKeys: 0 })).to.throw(ConfigurationError, /maxKeys: must be a whole number/);
   });
 });

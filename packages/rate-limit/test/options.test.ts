@@ -33,7 +33,7 @@ describe("the options of rateLimit()", () => {
     );
   });
 
-  it("reject other values of the wrong kind in one error", () => {
+  it("reject other values of the wrong type in one error", () => {
     const names = faultsOf({
       windowSeconds: 0.5,
       burst: 0,
@@ -62,14 +62,14 @@ describe("the options of rateLimit()", () => {
     ]);
   });
 
-  it("reject options of route() that only the whole limit has", () => {
+  it("reject options in route() that only rateLimit() accepts", () => {
     expect(() => rateLimit().route({ exemptPaths: ["/x"] } as never)).to.throw(
       ConfigurationError,
       "exemptPaths",
     );
   });
 
-  it("are named by the key of the file where a file has set them", () => {
+  it("are named by their key in the file if the file has set them", () => {
     const names = { subject: "the service", of: (option: string) => `plugin.rate_limit.${option}` };
     expect(faultsOf(withNames({ limit: 0 }, names))[0]).to.match(
       /^plugin\.rate_limit\.limit must be a whole/,

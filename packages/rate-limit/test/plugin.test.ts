@@ -36,7 +36,7 @@ function defaultsOf(keys: object): object {
 }
 
 describe("the plugin `rate_limit`", () => {
-  it("has these keys", () => {
+  it("has these keys in the file, and uses the plugin `cache`", () => {
     const { keys } = rateLimitPlugin.options;
     expect(Object.values(keys).map(({ key }) => key)).to.deep.equal([
       "limit",
@@ -89,11 +89,11 @@ describe("the plugin `rate_limit`", () => {
     );
   });
 
-  it("adds nothing when the options of the cache were refused, which that plugin reports", async () => {
+  it("adds nothing when the options of the cache are invalid, which the plugin `cache` reports", async () => {
     expect((await start({}, { isEnabled: true })).parts).to.deep.equal({});
   });
 
-  it("reports limits of 0 and of other kinds under their keys in the file", async () => {
+  it("reports limits of 0 and values of the wrong type under their keys in the file", async () => {
     const error = (await rejection(start({ limit: 0, windowSeconds: "x" }))) as unknown as ConfigurationError;
     expect(error.faults.map(({ key, message }) => `${key} ${message}`)).to.deep.equal([
       "plugin.rate_limit.limit must be a whole number from 1 to 1,000,000,000; it is 0",
@@ -102,7 +102,7 @@ describe("the plugin `rate_limit`", () => {
   });
 });
 
-// Under a name of its own, so that the tests also run where the service has no built-in plugin of this name.
+// Use another name, so that the tests also run in a service without the built-in plugin.
 const limits = definePlugin({ ...rateLimitPlugin, name: "limits" });
 
 async function serviceWith(

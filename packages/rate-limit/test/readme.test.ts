@@ -8,7 +8,7 @@ describe("README of @svc/rate-limit", function () {
   this.timeout(60_000);
   const redis = testRedis();
 
-  it("has a sample that limits a service, and single routes in their own way", async () => {
+  it("has a sample that limits a service, and single routes with their own limits", async () => {
     await using sample = await runSample(readme, 0);
     const url = await sample.url;
     const remaining = async (path: string, method = "GET"): Promise<readonly [number, string | null]> => {

@@ -70,7 +70,7 @@ describe("rateLimit() with Redis", () => {
     expect(lifetimeSeconds({ limit: 1e9, windowSeconds: 1, burst: 1 })).to.equal(2);
   });
 
-  it("sends one command per request, and writes nothing for a refused one", async () => {
+  it("sends one command per request, and writes nothing for a refused request", async () => {
     const limit = rateLimit({ limit: 1, windowSeconds: 3600, store: redis, commandTimeoutMs: PATIENT });
     await using app = await limitedApp((each) => each.use(limit as never));
     await ask(app);
@@ -95,7 +95,7 @@ describe("rateLimit() with Redis", () => {
     expect((await store.take("key", hour, 1)).microTokens).to.be.within(2_000_000, 2_100_000);
   });
 
-  it("gives equal results for any sequence of requests as the memory store", async () => {
+  it("gives the same results as the memory store for any sequence of requests", async () => {
     let seed = 7;
     const random = (below: number): number => (seed = (seed * 16_807) % 2_147_483_647) % below;
     const buckets: Bucket[] = [
@@ -216,7 +216,7 @@ async function takeAt(redis: Redis, key: string, bucket: Bucket, cost: number, u
     : { isAdmitted: true, microTokens: level };
 }
 
-/** Returns a client with the methods of node-redis, and with its way of reporting an error. */
+/** Returns a client with the methods and the error class of node-redis. */
 function likeNodeRedis(redis: Redis): NodeRedisLike & { stop(): void } {
   const inOwnClass = (error: Error): never => {
     class SimpleError extends Error {}

@@ -10,7 +10,7 @@ const frozen = (): number => 0;
 
 for (const [name, express] of Object.entries(expressMajors)) {
   describe(`a limit for single routes in ${name}`, () => {
-    it("replaces the limit in front of it, with one charge per request", async () => {
+    it("replaces the service's limit, with one charge per request", async () => {
       const store = recording();
       const limit = rateLimit({ limit: 50, store });
       const login = limit.route({ limit: 5, scope: "login" }) as unknown as RequestHandler;
@@ -27,7 +27,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       expect(store.scopes()).to.deep.equal(["default", "default"]);
     });
 
-    it("keeps the service's limit for paths of which a router with a limit has no route", async () => {
+    it("keeps the service's limit for paths that are not routes of a router with a limit", async () => {
       const store = recording();
       const limit = rateLimit({ limit: 50, store });
       const bulk = limit.route({ limit: 1000, scope: "bulk" }) as unknown as RequestHandler;
@@ -46,7 +46,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       expect(store.scopes()).to.deep.equal(["bulk"]);
     });
 
-    it("limits a route below an exempt path, and no path that another reader may resolve to a limited one", async () => {
+    it("limits a route below an exempt path, and a path that only resolves to another path from an exempt one", async () => {
       const limit = rateLimit({ limit: 1, now: frozen });
       const login = limit.route({ limit: 1, scope: "login" }) as unknown as RequestHandler;
       await using app = await limitedApp((each) => {
@@ -118,7 +118,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       expect(await scopesOf("/all", "DELETE")).to.deep.equal(["all"]);
     });
 
-    it("does not replace the limit for the first route that matches without it", async () => {
+    it("keeps the service's limit for a request whose first matching route has no own limit", async () => {
       const store = recording();
       const limit = rateLimit({ store });
       const own = limit.route({ limit: 5, scope: "user" }) as unknown as RequestHandler;
@@ -133,7 +133,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       expect(store.scopes()).to.deep.equal(["user"]);
     });
 
-    it("is charged in addition where it cannot be found in advance, as in a mounted application", async () => {
+    it("is charged in addition to the service's limit if it cannot be found in advance, as in a mounted application", async () => {
       const store = recording();
       const limit = rateLimit({ store });
       const own = limit.route({ limit: 5, scope: "sub" }) as unknown as RequestHandler;
@@ -181,7 +181,7 @@ describe("a limit for single routes", () => {
     ]);
   });
 
-  it("is rejected when its scope has a different limit already, and the error names both", () => {
+  it("is rejected when its scope already has a different limit, and the error names both", () => {
     const limit = rateLimit({ limit: 100 });
     limit.route({ scope: "login", limit: 5 });
     limit.route({ scope: "login", limit: 5, cost: 2 });

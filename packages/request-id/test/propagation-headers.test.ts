@@ -89,7 +89,7 @@ describe("propagationHeaders with OpenTelemetry", () => {
     expect(headers).to.eql({ traceparent: TRACEPARENT, tracestate: "a=1" });
   });
 
-  describe("and its instrumentation of fetch", () => {
+  describe("with the instrumentation of fetch", () => {
     const instrumentation = new UndiciInstrumentation();
     beforeEach(() => {
       propagation.setGlobalPropagator(new W3CTraceContextPropagator());
@@ -139,7 +139,7 @@ describe("propagationHeaders with OpenTelemetry", () => {
       expect(await arriving(() => propagationHeaders())).to.have.length(1);
     });
 
-    it("leaves headers unchanged that the instrumentation does not add to", async () => {
+    it("leaves headers unchanged to which the instrumentation adds nothing", async () => {
       instrumentation.enable();
       instrumentation.setConfig({ ignoreRequestHook: () => true });
       const headers = { traceparent: TRACEPARENT, tracestate: "a=1" };

@@ -17,11 +17,14 @@ export interface BoundedFetchOptions {
   readonly fetch?: typeof globalThis.fetch | undefined;
 }
 
+// `Uint8Array<ArrayBuffer>`, but TypeScript before 5.7 has no such type parameter.
+type OwnBytes = ReturnType<typeof Uint8Array.from>;
+
 /** A response with its complete body. */
 export interface BoundedAnswer {
   readonly status: number;
   readonly headers: Headers;
-  readonly body: Uint8Array<ArrayBuffer>;
+  readonly body: OwnBytes;
 }
 
 /** Thrown for a response whose body exceeds `maxBytes`. */
@@ -79,7 +82,7 @@ export function jsonOf(body: Uint8Array): unknown {
   }
 }
 
-async function bytesOf(response: Response, maxBytes: number): Promise<Uint8Array<ArrayBuffer>> {
+async function bytesOf(response: Response, maxBytes: number): Promise<OwnBytes> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   // An exception that leaves this loop cancels the stream and closes the connection.

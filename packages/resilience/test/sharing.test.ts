@@ -89,7 +89,7 @@ describe("remember", () => {
     expect(await Promise.all(waiting)).to.deep.equal(["at last", "at last", "at last"]);
   });
 
-  it("does not return the old result while a newer call is running, even if the clock goes back", async () => {
+  it("does not return the old result while a newer call is running, even if the clock moves backwards", async () => {
     const { clock, asked, answer } = setup();
     const first = answer();
     asked[0]?.resolve("old");

@@ -1,4 +1,4 @@
-/** How to combine the totals of several months. */
+/** The function that combines the totals of several months. */
 export type Combine = "sum" | "min" | "max";
 
 const BY_FUNCTION: ReadonlyMap<string, Combine> = new Map([
@@ -16,7 +16,7 @@ export function combineOf(sql: string): Combine | undefined {
   const call = /^\s*(\w+)\s*\(\s*(distinct\b)?/i.exec(sql);
   const combine = BY_FUNCTION.get(call?.[1]?.toLowerCase() ?? "");
   if (call === null || combine === undefined) return undefined;
-  // Results of min and max with `distinct` can be combined; those of count and sum cannot.
+  // Results of min and max with `distinct` can be combined; results of count and sum cannot.
   if (call[2] !== undefined && combine === "sum") return undefined;
   const rest = afterParenthesis(sql);
   if (rest === undefined) return undefined;

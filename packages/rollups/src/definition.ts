@@ -37,7 +37,7 @@ export interface Definition {
   readonly givenTenant: string | undefined;
   readonly tenant: string | undefined;
   readonly tenantType: TenantType;
-  /** Table that lists the tenants; undefined if rows and totals tell them. */
+  /** Table that lists the tenants; undefined if the rows and totals name them. */
   readonly tenantTable: string | undefined;
   readonly givenTime: string;
   readonly time: string;

@@ -111,7 +111,7 @@ on conflict (rollup, tenant, month) do update set generation = kept.generation +
     const id = idOf(bucket, counted);
     const queued = await jobs.enqueue({ ...job, id }, { tx });
     if (queued.enqueued) return queued;
-    // A dead job has perhaps not incremented the generation, if its workers were lost or did not know the task: retry it.
+    // A dead job may not have incremented the generation, for example because its workers were lost: retry it.
     const revived = await jobs.retryDead?.([id], { tx });
     return { id, enqueued: revived?.includes(id) === true };
   }
@@ -149,8 +149,8 @@ on conflict (rollup, tenant, month) do update set generation = kept.generation +
       return queued;
     },
     /**
-     * Returns whether a refresh of a bucket is pending or running. `tx` must hold the bucket's lock. A queue has no function to
-     * look up a job, so this queues one and rolls back.
+     * Returns whether a refresh of a bucket is pending or running. `tx` must hold the bucket's lock. A queue has no function
+     * to look up a job, so this function queues a job and rolls back.
      */
     async isPending(jobs: RefreshQueue, bound: Queryable, bucket: Bucket): Promise<boolean> {
       const tx = original(bound);
@@ -158,7 +158,7 @@ on conflict (rollup, tenant, month) do update set generation = kept.generation +
       const at = new Date(Number(bucket.from_s) * 1000).toISOString();
       await bound.query("savepoint svc_rollup_probe");
       const { enqueued } = await jobs.enqueue({ ...jobOf({ tenant: bucket.tenant, at }), id }, { tx });
-      // A dead job refreshes nothing.
+      // A dead job does not count, because it will not refresh the bucket.
       const revived = enqueued ? [] : ((await jobs.retryDead?.([id], { tx })) ?? []);
       await bound.query("rollback to savepoint svc_rollup_probe");
       return !enqueued && !revived.includes(id);

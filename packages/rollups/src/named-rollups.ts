@@ -3,7 +3,7 @@ import type { Definition } from "./definition.ts";
 import { definitionOf, type Rollup } from "./rollup.ts";
 import { ownName } from "./sql/pieces.ts";
 
-/** A rollup under the name that its user has given it. */
+/** A rollup and the name that its user has chosen. */
 export interface NamedRollup {
   readonly name: string;
   readonly rollup: Rollup;
@@ -13,9 +13,9 @@ export interface NamedRollup {
 /**
  * Returns the rollups of an object.
  *
- * @param option name of the object, for faults
- * @throws ConfigurationError for values that are not from `defineRollup()`, for two rollups with one name, and for two that have
- *   one table or may have one, because only one of them names its schema
+ * @param option name of the object in error messages
+ * @throws ConfigurationError for values that are not from `defineRollup()`, for two rollups with the same name, and for two
+ *   rollups whose tables are or may be the same because only one of them names its schema
  */
 export function resolveRollups(
   subject: string,
@@ -51,7 +51,10 @@ export function resolveRollups(
   return named;
 }
 
-/** Returns whether two tables have the same name, and only one of them a schema. The search path decides whether they are one. */
+/**
+ * Returns whether two tables have the same name and only one names its schema. The search path decides whether they are the
+ * same.
+ */
 function isAmbiguous(one: Definition, other: Definition): boolean {
   const hasSchema = ({ givenTable }: Definition): boolean => givenTable.includes(".");
   return hasSchema(one) !== hasSchema(other) && ownName(one) === ownName(other);

@@ -3,7 +3,9 @@ import type { BoundRollup } from "./bound-rollup.ts";
 import type { Rollup } from "./rollup.ts";
 import type { RollupOptions } from "./options.ts";
 
-/** Options of a rollup without a time zone or a name: those of the plugin apply. */
+/**
+ * Options of a rollup whose time zone and name are optional: they default to the plugin's time zone and the rollup's key.
+ */
 export type RollupDraft = Omit<RollupOptions, "timeZone" | "name"> &
   Partial<Pick<RollupOptions, "timeZone" | "name">>;
 
@@ -28,7 +30,7 @@ export const rollupsOptions = defineOptions("[plugin.rollups]", {
   verifyMonths: { key: "verify_months", kind: k.withDefault(k.integer({ min: 1, max: 1200 }), 3) },
   /** Whether a verification recomputes the buckets that differ. Default: false. */
   repair: { key: "repair", kind: k.withDefault(k.boolean(), false) },
-  /** Time zone of rollups that name none. Default: `UTC`. */
+  /** Time zone of rollups without their own. Default: `UTC`. */
   zone: { key: "zone", kind: k.withDefault(k.string(), "UTC") },
   /** The rollups by name: results of `defineRollup()`, or its options. Required. */
   rollups: { kind: k.withDefault(k.objectWith<ServiceRollups>("an object of rollups by name"), {}) },

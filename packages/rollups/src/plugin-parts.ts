@@ -21,10 +21,10 @@ export interface RollupTools {
   driftMetric(drift: () => Promise<Readonly<Record<string, number>>>): Promise<void>;
 }
 
-// A scrape must not wait for a database that does not answer.
+// A scrape must not wait for a database that does not respond.
 const SCRAPE_MS = 1000;
 
-/** Defines the rollups that are given as options. @throws ConfigurationError */
+/** Defines the rollups that are passed as options. @throws ConfigurationError */
 export function resolveServiceRollups(options: RollupsSettings): readonly NamedRollup[] {
   const { rollups, zone } = options;
   if (!isZone(zone)) {
@@ -52,7 +52,7 @@ export function resolveServiceRollups(options: RollupsSettings): readonly NamedR
   return named;
 }
 
-// A rollup of another copy of this package has methods, and is refused.
+// A rollup from another copy of this package has methods, and the check above rejects it.
 function isDraft(given: Rollup | RollupDraft): given is RollupDraft {
   return typeof given === "object" && given !== null && !("refresh" in given);
 }
@@ -106,7 +106,7 @@ function infoOf({ name, definition }: NamedRollup) {
   return { name, table, zone, groups: groups.map(nameOf), measures: measures.map(nameOf) };
 }
 
-/** Returns the numbers of the last rounds, read at most once per second. */
+/** Returns the numbers of the last rounds, and reads them at most once per second. */
 function driftOf(verifier: Verifier): () => Promise<Readonly<Record<string, number>>> {
   const read = remember(1000, () => verifier.verifications());
   return async () => {

@@ -7,11 +7,11 @@ import type { NamedRollup } from "./named-rollups.ts";
 import { ownName, sharedTables } from "./sql/pieces.ts";
 import { type Findings, readRounds, type Rounds, type Verification } from "./verifications.ts";
 
-/** What the check reports. */
+/** The parts of the plugin that the check reads. */
 export interface RollupsState {
   readonly rollups: readonly NamedRollup[];
   readonly db: Database;
-  /** Returns why a rollup has no tables; undefined if it has. */
+  /** Returns the reason why a rollup has no tables; undefined if it has them. */
   readonly faultOf: (name: string) => string | undefined;
   /** Whether jobs verify the rollups. */
   readonly isVerified: boolean;

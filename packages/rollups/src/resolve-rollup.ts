@@ -26,7 +26,7 @@ const PLAIN_TYPES: readonly string[] = ["smallint", "integer", "bigint", "boolea
 
 type ResolvedGroup = ReturnType<ReturnType<typeof groupOptions>["resolve"]>;
 type ResolvedMeasure = ReturnType<ReturnType<typeof measureOptions>["resolve"]>;
-/** Runs `work` and keeps its faults, whose keys get the prefix. Returns undefined if there are any. */
+/** Runs `work` and collects its faults, with the prefix in their keys. Returns undefined if there are faults. */
 type Attempt = <T>(prefix: string, work: () => T) => T | undefined;
 
 /**

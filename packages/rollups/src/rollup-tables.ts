@@ -12,20 +12,20 @@ import { ensureVerifications } from "./verifications.ts";
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 10_000;
 const WARN_EVERY_MS = 60_000;
-// A stop does not wait longer for an attempt: its statements run in a transaction, and the next start repeats it.
+// stop() waits no longer than this for an attempt: the statements run in a transaction, and the next start repeats them.
 const STOP_MS = 1000;
 
-/** Creates the tables of rollups, and tries again while some cannot be created. */
+/** Creates the tables of rollups, and retries while some of them cannot be created. */
 export interface RollupTables {
   /**
-   * Creates the tables of one rollup. Resolves although they cannot be created yet, so that nothing else waits for them.
+   * Creates the tables of one rollup. Resolves even if they cannot be created yet, so that nothing else waits for them.
    *
    * @throws ConfigurationError at the first attempt, if the definition does not fit the database
    */
   ensure(rollup: NamedRollup): Promise<void>;
-  /** Returns why a rollup has no tables; undefined if it has. */
+  /** Returns the reason why a rollup has no tables; undefined if it has them. */
   faultOf(this: void, name: string): string | undefined;
-  /** Starts the further attempts. */
+  /** Starts the retries. */
   start(): void;
   stop(): Promise<void>;
 }
@@ -63,7 +63,7 @@ export function createRollupTables({
     const isFirst = !attempted.has(name);
     attempted.add(name);
     try {
-      // First, because a verification also reports that a source is missing.
+      // Create this table first, because a verification also reports a missing source.
       if (isVerified) await ensureVerifications(db, definition);
       // An application may create its tables later than the service creates these.
       const { givenSource, source, tenantTable } = definition;

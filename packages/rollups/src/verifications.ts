@@ -3,7 +3,7 @@ import type { Definition } from "./definition.ts";
 import { ownName } from "./sql/pieces.ts";
 import type { FailedTenant, VerifiedTurn } from "./verify-next.ts";
 
-/** What a verification of all tenants has found. */
+/** The result of a verification of all tenants. */
 export interface Findings {
   /** Number of tenants compared. */
   readonly tenants: number;
@@ -15,13 +15,13 @@ export interface Findings {
   readonly repaired: number;
   /** The first of these buckets. */
   readonly examples: readonly { readonly tenant: string | null; readonly month: string }[];
-  /** Why one of the buckets could not be recomputed; undefined if all were, or without `repair`. */
+  /** The reason why a bucket could not be recomputed; undefined if all were recomputed, or without `repair`. */
   readonly unrepaired?: string | undefined;
   /** Number of tenants that could not be compared. */
   readonly failed: number;
   /** The first of these tenants. */
   readonly failures: readonly FailedTenant[];
-  /** Why the verification ended early; undefined if it did not. */
+  /** The reason why the verification ended early; undefined if it did not. */
   readonly error?: string | undefined;
 }
 
@@ -45,7 +45,7 @@ export const NOTHING_FOUND: Findings = {
 };
 
 const MAX_EXAMPLES = 20;
-// A round that has not moved for this long is dead, for example because its job is.
+// A round without progress for this long is dead, for example because its job is dead.
 const STALLED = "15 minutes";
 const UNENDED =
   "the verification before this one did not end: see its jobs of the task rollups:verify-tenants";
@@ -94,7 +94,7 @@ export async function ensureVerifications(
 }
 
 /**
- * Begins a round, unless one is running or this or a later one has begun. What a dead round has found is kept as the result
+ * Begins a round, unless one is running, or this round or a later one has begun. The findings of a dead round become the result
  * of the last round, with an error.
  *
  * @param round the tick of the schedule, ISO 8601
@@ -175,9 +175,9 @@ where rollup = $1`,
 
 /** The rounds of a rollup. */
 export interface Rounds {
-  /** The last complete one; undefined before the first one. */
+  /** The last complete round; undefined before the first one. */
   readonly last: Verification | undefined;
-  /** Seconds since the running one has moved, if it is dead; otherwise undefined. */
+  /** Seconds since the last progress of the running round, if the round is dead; otherwise undefined. */
   readonly stalledSeconds: number | undefined;
 }
 

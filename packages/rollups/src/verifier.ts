@@ -130,8 +130,8 @@ export function createVerifier(given: VerifierOptions): Verifier {
     try {
       return await rollup.verifyNext(db, { ...range, after, jobs, repair, signal: ending });
     } catch (error) {
-      // The next round may succeed, for example after rebuildAll(); another attempt of this job would not. A last attempt ends
-      // the round, which would otherwise stay open without a job.
+      // The next round may succeed, for example after rebuildAll(), but another attempt of this job would not. The last
+      // attempt of a job ends the round, which would otherwise stay open without a job.
       const isOwn = error instanceof RollupError;
       if (!isOwn && attempts < maxAttempts) throw error;
       const reason = isOwn ? error.message : safeErrorText(error);

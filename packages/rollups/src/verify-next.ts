@@ -32,7 +32,7 @@ export interface DriftedBucket {
   readonly month: string;
   /** Whether the bucket has been recomputed. */
   readonly repaired: boolean;
-  /** Why the bucket could not be recomputed. */
+  /** The reason why the bucket could not be recomputed. */
   readonly reason?: string | undefined;
 }
 
@@ -50,7 +50,7 @@ export interface VerifiedTurn {
   readonly drift: readonly DriftedBucket[];
   /** The tenants that could not be compared, for example because a measure fails for their rows. */
   readonly failed: readonly FailedTenant[];
-  /** Where the next turn begins; undefined after the last tenant. */
+  /** Start of the next turn; undefined after the last tenant. */
   readonly next: string | undefined;
 }
 
@@ -58,15 +58,15 @@ const MEMBERS = ["from", "to", "after", "tenants", "jobs", "repair", "signal"];
 const PHASES = ["rows", "totals"] as const;
 type Phase = (typeof PHASES)[number];
 
-/** Where a turn begins: first the tenants with rows, then those that have only totals. */
+/** Start of a turn. Tenants with rows come first, then tenants that have only totals. */
 interface Position {
   readonly phase: Phase;
   readonly tenant: string | undefined;
 }
 
 /**
- * Compares the totals and rows of the next tenants. At most twelve months of a tenant are compared in one statement, each in a
- * transaction of its own, so that no statement or transaction lasts long.
+ * Compares the totals and rows of the next tenants. Each statement compares at most twelve months of one tenant in its own
+ * transaction, so that no statement or transaction lasts long.
  */
 export async function verifyTurn(
   db: Database,
@@ -125,7 +125,7 @@ export async function verifyTurn(
       const short = command(definition, "verifyNext()");
       return await asTenant(db, short, definition, tenant, (tx) => confirm(tx, tenant, month));
     } catch (error) {
-      // A group that is too long cannot be repaired; other buckets can.
+      // A bucket with a group that is too long cannot be repaired, but other buckets can.
       if (error instanceof RollupError && error.code === "ERR_SVC_ROLLUP_GROUP")
         return { tenant, month, repaired: false, reason: error.message };
       throw error;
@@ -147,7 +147,7 @@ export async function verifyTurn(
   return { tenants: found.tenants.length - failed.length, drift, failed, next: found.next };
 }
 
-/** Returns the first and the last month of each twelve months. */
+/** Returns the first and the last month of each span of twelve months. */
 function yearsOf(months: readonly string[]): readonly [string, string][] {
   const years: [string, string][] = [];
   for (let at = 0; at < months.length; at += 12) {
@@ -157,7 +157,7 @@ function yearsOf(months: readonly string[]): readonly [string, string][] {
   return years;
 }
 
-/** Returns whether other tenants can perhaps be compared: a measure fails for the rows of this one, or its bucket is locked. */
+/** Returns whether an error may concern only this tenant: a measure fails for its rows, or its bucket is locked. */
 function isOfTenant(error: unknown): boolean {
   return !(error instanceof RollupError) && !isConnectionError(error);
 }

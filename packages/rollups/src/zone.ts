@@ -54,7 +54,7 @@ export function startSql(month: string, zone: string): string {
 
 /**
  * Start of the supported time range: rows from this instant until END belong to a month; rows outside, and at infinity,
- * belong to none.
+ * belong to no month.
  */
 export const FIRST = "timestamptz '1000-01-01 00:00+00'";
 export const END = "timestamptz '9999-01-01 00:00+00'";

@@ -42,7 +42,7 @@ describe("enqueueRefresh() and its jobs", function () {
 
   const counts = async (each: Expenses): Promise<unknown[]> => (await each.totals()).map(({ n }) => n);
 
-  it("ROLL-2 keep one pending job per bucket, queued in the transaction that writes the rows", async () => {
+  it("ROLL-2 keep at most one pending job per bucket, queued in the transaction that writes the rows", async () => {
     await using each = await openExpenses(database.url);
     const jobs = await queue(each);
     expect(await Promise.all([1, 2, 3, 4].map(() => change(each, jobs)))).to.have.members([

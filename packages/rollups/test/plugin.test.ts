@@ -66,7 +66,7 @@ async function start({
   return { parts: parts ?? {}, faults };
 }
 
-describe("the plugin `rollups`, on its own", function () {
+describe("the plugin `rollups` without a service", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "rollups plugin" });
   let db: Pool;
@@ -75,7 +75,7 @@ describe("the plugin `rollups`, on its own", function () {
   });
   after(() => db.end());
 
-  it("has these keys", () => {
+  it("defines its keys in [plugin.rollups] and the plugins that it uses", () => {
     const { name, uses, needs, options } = rollupsPlugin;
     expect([name, uses, needs]).to.deep.equal(["rollups", ["database", "queue", "metrics"], []]);
     const keys = Object.entries(options.keys).map(([option, entry]) => ("key" in entry ? entry.key : option));
@@ -99,7 +99,7 @@ describe("the plugin `rollups`, on its own", function () {
     ]);
   });
 
-  it("adds nothing when the database or the queue was refused, which those plugins report", async () => {
+  it("adds nothing and reports no fault without the database or the queue, whose plugins report it", async () => {
     const rollups = { monthly: defineRollup(EXPENSES) };
     for (const given of [{ db }, { jobs: queue }]) {
       const { parts, faults } = await start({ options: { rollups }, ...given });
@@ -107,7 +107,7 @@ describe("the plugin `rollups`, on its own", function () {
     }
   });
 
-  it("ROLL-4 gives the zone of the file to rollups that name none, and names them by their key", async () => {
+  it("ROLL-4 applies the zone of the file to rollups without a zone, and names rollups by their key", async () => {
     const rollups = {
       monthly: { ...draft, name: "expense_months" },
       shop_months: { ...draft, timeZone: "Asia/Tokyo" },
@@ -140,7 +140,7 @@ describe("the plugin `rollups`, on its own", function () {
     });
   });
 
-  it("reports an unknown zone, wrong rollups, and two rollups of one table", async () => {
+  it("reports an unknown zone, values that are not rollups, and two rollups with one table", async () => {
     const faultsOf = async (options: object): Promise<readonly string[]> =>
       (await start({ options, db, jobs: queue })).faults;
     const rollups = {
@@ -233,10 +233,10 @@ describe("the plugin `rollups`, on its own", function () {
       "rollups:verify",
       "rollups:verify-tenants",
     ]);
-    // The source does not exist yet; the table of verifications does not wait for it.
+    // The source does not exist yet, and the table of verifications does not need it.
     await parts.schemas?.[0]?.ensureSchema();
     expect(await drift?.()).to.deep.equal({});
-    // Without the queue there are no handlers, which a service would refuse.
+    // A service would reject handlers without a queue.
     expect((await start({ options: { rollups }, db, enabled: ["database"] })).parts.handlers).to.deep.equal(
       {},
     );
@@ -296,7 +296,7 @@ describe("the plugin `rollups`, on its own", function () {
       await work.stop();
     });
 
-    it("refuses a column that does not exist and a table of another definition, and later only reports them", async () => {
+    it("rejects a missing column and a table of another definition at the start, and only reports them later", async () => {
       const source = fresh();
       await db.query(`create table ${source} ${columns}`);
       const { schema, work, ready } = await started(source, {
@@ -349,7 +349,7 @@ describe("the plugin `rollups`, on its own", function () {
       await work.stop();
     });
 
-    it("reports a verification that cannot end, and tenants that could not be compared", async () => {
+    it("reports a verification that makes no progress, and tenants that could not be compared", async () => {
       await using each = await openExpenses(database.url);
       const rollups = { monthly: each.rollup };
       const { parts } = await start({ options: { rollups, verifyEverySeconds: 60 }, db, jobs: queue });
@@ -389,7 +389,7 @@ describe("the plugin `rollups`, on its own", function () {
       await once(server, "listening");
       const { port } = server.address() as AddressInfo;
       const hanging = new Pool({ connectionString: `postgres://127.0.0.1:${port}/x` });
-      // Longer than the time limit of this test.
+      // This limit is longer than the time limit of the test.
       const { work } = await started(fresh(), { commandTimeoutMs: 600_000 }, hanging);
       work.start();
       while (sockets.size === 0) await new Promise((done) => setTimeout(done, 20));

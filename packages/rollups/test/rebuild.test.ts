@@ -137,7 +137,7 @@ describe("rebuilding and verifying totals", function () {
     expect((await rollup.verify(pool, range)).warnings).to.deep.equal([]);
   });
 
-  it("ROLL-4 calls with another time zone are rejected until rebuildAll() was called", async () => {
+  it("ROLL-4 rejects calls with another time zone until rebuildAll() was called", async () => {
     await using each = await filled(database.url);
     const { pool, rollup } = each;
     await rollup.rebuildAll(pool);

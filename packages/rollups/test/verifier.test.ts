@@ -107,7 +107,7 @@ describe("createVerifier()", function () {
     ]);
   });
 
-  it("ROLL-2 recomputes what differs with repair, and finds nothing in the next round", async () => {
+  it("ROLL-2 recomputes the buckets that differ with repair, and finds no difference in the next round", async () => {
     await using each = await open({ repair: true, months: 1 });
     await each.add("acme", inMonth("04"), "food", 1);
     await each.begin();
@@ -156,7 +156,7 @@ describe("createVerifier()", function () {
     expect(each.logger.lines).to.have.length(1);
   });
 
-  it("keeps a round that is running, and replaces one that has not moved for 15 minutes", async () => {
+  it("keeps a round that is running, and replaces one without progress for 15 minutes", async () => {
     await using each = await open();
     const begin = (round: string): Promise<void> | undefined =>
       each.verifier.handlers["rollups:verify"]?.({ scheduled_for: round }, {});
@@ -175,7 +175,7 @@ describe("createVerifier()", function () {
     expect(await each.found()).to.include({ round: LATER, tenants: 0 });
   });
 
-  it("reports why a rollup cannot be verified, and goes on at the next round", async () => {
+  it("reports why a rollup cannot be verified, and verifies it in the next round", async () => {
     await using each = await open();
     await each.add("acme", inMonth("04"), "food", 1);
     await each.pool.query("update svc_rollups set zone = 'America/Lima' where rollup = $1", [
@@ -220,7 +220,7 @@ describe("createVerifier()", function () {
     expect(each.logger.lines[0]?.fields).to.deep.equal({ rollup: "monthly", failed: 1, failures });
   });
 
-  it("ROLL-2 skips and counts a tenant whose bucket is locked longer than the time limit, and goes on", async () => {
+  it("ROLL-2 skips and counts a tenant whose bucket is locked longer than the time limit, and compares the others", async () => {
     await using each = await open({ repair: true }, { commandTimeoutMs: 300 });
     const { pool, rollup } = each;
     await withTransaction(pool, async (tx) => {
@@ -238,7 +238,7 @@ describe("createVerifier()", function () {
     expect(await each.found()).to.deep.include({ tenants: 3, buckets: 1, repaired: 1, failed: 0 });
   });
 
-  it("says why a bucket cannot be repaired", async () => {
+  it("reports why a bucket cannot be repaired", async () => {
     const groupBy = { category: { column: "category", type: "varchar(8)" } };
     await using each = await open({ repair: true }, { groupBy });
     await each.add("acme", inMonth("04"), "much too long", 1);

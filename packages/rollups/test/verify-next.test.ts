@@ -84,7 +84,7 @@ describe("verifyNext()", function () {
     expect((await allTurns(each, { from: "2026-04-01" })).drift).to.deep.equal(["b 2026-04-01"]);
   });
 
-  it("compares each tenant in a transaction of its own", async () => {
+  it("compares each tenant in its own transaction", async () => {
     await using each = await openExpenses(database.url);
     for (const tenant of ["a", "b"]) await each.add(tenant, at, "food", 1);
     const { pool, begun } = recordingBegins(each.pool);
@@ -180,7 +180,7 @@ describe("verifyNext()", function () {
     expect((await allTurns(each)).drift).to.deep.equal(["b 2026-03-01"]);
   });
 
-  it("ROLL-2 does not count a bucket whose refresh is pending or running, but one whose job is dead", async () => {
+  it("ROLL-2 counts a bucket whose job is dead, but no bucket whose refresh is pending or running", async () => {
     await using each = await openExpenses(database.url);
     const jobs = await queue(each);
     await withTransaction(each.pool, async (tx) => {
@@ -194,7 +194,7 @@ describe("verifyNext()", function () {
     expect((await allTurns(each)).drift).to.deep.equal(["a 2026-03-01", "b 2026-03-01"]);
     expect((await allTurns(each, { jobs })).drift).to.deep.equal(["b 2026-03-01"]);
     expect((await allTurns(each, { jobs, repair: true })).drift).to.deep.equal(["b 2026-03-01 repaired"]);
-    // Nothing is queued or revived by the comparison.
+    // The comparison neither queues a job nor retries a dead one.
     expect(await jobs.stats()).to.deep.equal({ pending: 1, running: 0, dead: 0 });
     const [job] = await jobs.claim(1);
     if (job === undefined) throw new Error("there is no job");
@@ -270,7 +270,7 @@ describe("verifyNext()", function () {
       }
     });
 
-    it("refuses to overlook hidden tenants", async () => {
+    it("rejects instead of skipping hidden tenants", async () => {
       const error = await rejection(of().verifyNext(db, range));
       expect(error).to.have.property("code", "ERR_SVC_ROLLUP_TENANT");
       expect(error.message).to.contain("set source.tenantTable to a table that lists them");

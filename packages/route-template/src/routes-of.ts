@@ -12,7 +12,7 @@ export interface Route {
   readonly path: string;
   /** The guards that run before the handler, in order, each once. */
   readonly guards: readonly Guard[];
-  /** The handlers of the route itself, in order. Tools read what a handler says about itself. */
+  /** The handlers of the route itself, in order. Tools read the description that a handler carries. */
   readonly handlers: readonly unknown[];
 }
 

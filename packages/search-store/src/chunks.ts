@@ -4,7 +4,9 @@ import { defineOptions, kinds as k, type OptionsOf } from "@svc/options";
 export const chunksOptions = defineOptions("chunks()", {
   /** Largest length of a chunk, in UTF-16 characters, 16 to 100,000. Default: 1000. */
   size: { kind: k.withDefault(k.integer({ min: 16, max: 100_000 }), 1000) },
-  /** Largest number of characters that a chunk repeats from the end of the one before; less than `size`. Default: 150. */
+  /**
+   * Largest number of characters that a chunk repeats from the end of the previous chunk; less than `size`. Default: 150.
+   */
   overlap: { kind: k.withDefault(k.integer({ min: 0, max: 99_999 }), 150) },
 }).withCheck(function* ({ size, overlap }, name) {
   if (overlap >= size) {
@@ -30,10 +32,9 @@ const BOUNDARIES = [/\n[^\S\n]*\n\s*/g, /\n\s*/g, /[.!?…][)\]"'”’]*\s+|[�
 const WORD_START = /(?<=\s)\S/g;
 
 /**
- * Splits a text into chunks that are as long as `size` allows: at the ends of paragraphs; where a paragraph is too long, of
- * lines, then of sentences, then of words; a word that is too long between code points, never within a surrogate pair.
- * Every chunk is a section of the text without white space at its ends, and between two chunks only white space is left
- * out.
+ * Splits a text into chunks that are as long as `size` allows. It splits at the ends of paragraphs; within a paragraph that
+ * is too long, at the ends of lines, then sentences, then words; and within a word that is too long, between code points.
+ * Every chunk is a section of the text without white space at its ends, and chunks omit only white space.
  *
  * @returns the chunks in order; none for a text of white space
  * @throws ConfigurationError for invalid options; TypeError for a text that is not a string
@@ -87,7 +88,9 @@ function* slicesOf(text: string, { start, stop }: Part, slice: number): Generato
   }
 }
 
-/** Returns where the chunk of a part starts if it repeats the end of the chunk before, at the start of a word if possible. */
+/**
+ * Returns the start of the chunk of a part that repeats the end of the previous chunk, at the start of a word if possible.
+ */
 function repeatedFrom(
   { text, wordFrom }: Words,
   before: number,
@@ -100,7 +103,7 @@ function repeatedFrom(
   if (isWithinPair(text, from)) from += 1;
   const word = wordFrom(from);
   if (word < before) return word;
-  // Only a text without spaces continues where the chunk before ends.
+  // Only a text without spaces has no word start here; it continues where the previous chunk ends.
   return first.start === before ? from : first.start;
 }
 

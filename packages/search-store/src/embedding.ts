@@ -10,7 +10,7 @@ const MIN_HALF = 2 ** -25;
 const MIN_SQUARES = 2 ** -126;
 const MAX_SQUARES = 2 ** 127;
 
-/** What a store requires of an embedding. */
+/** The requirements of a store for an embedding. */
 export interface VectorShape {
   readonly dimensions: number;
   readonly precision: "half" | "full";

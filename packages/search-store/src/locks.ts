@@ -30,7 +30,7 @@ export async function lockDocument(
   await tx.query(LOCK_DOCUMENT, [key(table, tenant), key(table, tenant, documentId)]);
 }
 
-/** Joins the parts as JSON, which keeps them apart even if they contain spaces or quotes. */
+/** Joins the parts as JSON, so that parts with spaces or quotes remain distinct. */
 function key(...parts: readonly string[]): string {
   return `svc/search/${JSON.stringify(parts)}`;
 }

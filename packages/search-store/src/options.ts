@@ -64,7 +64,7 @@ const storeOptions = defineOptions("createSearchStore()", {
    */
   db: { kind: databaseKind },
   ...tableOptions.keys,
-  /** Computes embeddings for texts that have none. Default: none; every chunk must then bring its own. */
+  /** Computes embeddings for texts that have none. Default: none; every chunk must then include its own. */
   embed: { kind: k.optional(k.func<Embed>()) },
   /** Name of the model that `embed` uses; after a change, the next ingest embeds texts again. Default: none. */
   embedder: { kind: k.optional(k.string()) },

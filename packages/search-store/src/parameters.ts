@@ -1,4 +1,4 @@
-/** Collects the parameters of one statement, in the order of their numbers. */
+/** Collects the parameters of one statement in the order of their placeholders. */
 export interface Parameters {
   /** Adds a value and returns its placeholder with the type: `$3::text`. Equal values share a number. */
   add(value: string | number | null, type: string): string;

@@ -13,14 +13,14 @@ export const ragOptions = defineOptions("[plugin.rag]", {
    * tenancy is enabled.
    */
   rowSecurity: { key: "row_security", kind: k.optional(k.boolean()) },
-  /** How often the approximate indexes are created and dropped, in seconds, at most a week; 0 for never. Default: 300. */
+  /** Interval in seconds at which approximate indexes are created and dropped, at most a week; 0 for never. Default: 300. */
   maintainEverySeconds: {
     key: "maintain_every",
     kind: k.withDefault(k.integer({ min: 0, max: 604_800 }), 300),
   },
   /**
-   * How often the recall of a tenant's search is measured, in seconds, at most a week, for one of the ten largest tenants in
-   * turn; 0 for never. Default: 0.
+   * Interval in seconds at which the search recall of one of the ten largest tenants is measured, in turn, at most a week; 0
+   * for never. Default: 0.
    */
   recallEverySeconds: {
     key: "recall_every",

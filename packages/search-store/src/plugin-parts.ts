@@ -26,7 +26,7 @@ export interface RagMembers {
   readonly search: BoundSearch | undefined;
 }
 
-/** What the plugin takes from other plugins and from code. */
+/** The parts that the plugin receives from other plugins and from code. */
 export interface RagSurroundings {
   readonly db: Database | undefined;
   readonly embed: Embed;
@@ -38,7 +38,7 @@ export interface RagSurroundings {
 const MAINTAIN_TASK = "rag:maintain";
 const RECALL_TASK = "rag:recall";
 const UNDEFINED_OBJECT = "42704";
-/** Stands for the embedded database, which is opened at the first use. */
+/** Placeholder for the embedded database, which is opened at the first use. */
 const NOT_YET: Database = { query: () => Promise.reject(new Error("the embedded database is not open")) };
 
 export async function ragParts(
@@ -60,7 +60,7 @@ export async function ragParts(
     return { ...store, ensureSchema: () => ensureOn(on, store) };
   }
 
-  /** Creates the table, and names the key of a text search configuration that the database does not have. */
+  /** Creates the table. If the database lacks the text search configuration, the error names the key of the option. */
   async function ensureOn(on: Database, store: SearchStore): Promise<"present" | "created"> {
     try {
       return await store.ensureSchema();
@@ -71,7 +71,7 @@ export async function ragParts(
     }
   }
 
-  // Refuse invalid options now: the store itself is created when its database answers.
+  // Reject invalid options now, because the store itself is created only when its database responds.
   const checked = await attempt(() => create(db ?? NOT_YET));
   const lazy = createLazyStore({
     create,
@@ -136,7 +136,9 @@ async function hasTextConfig(db: Database, name: string): Promise<boolean> {
   }
 }
 
-/** @param hasTimers whether the process maintains the indexes without a queue; otherwise jobs do, and only the stop waits */
+/**
+ * @param hasTimers whether timers of this process maintain the indexes; otherwise jobs do, and only the stop waits for them
+ */
 function backgroundOf(maintenance: Maintenance, hasTimers: boolean): BackgroundPart {
   return {
     name: "rag",
@@ -146,7 +148,7 @@ function backgroundOf(maintenance: Maintenance, hasTimers: boolean): BackgroundP
   };
 }
 
-/** Returns the schedule of a task; none with 0 seconds. A missed run needs no repetition. */
+/** Returns the schedule of a task; none for 0 seconds. It does not catch up on missed runs. */
 function scheduled(task: string, everySeconds: number): JobSchedules {
   return everySeconds === 0 ? {} : { [task]: { task, everySeconds, catchUp: false } as JobSchedules[string] };
 }

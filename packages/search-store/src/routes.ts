@@ -115,13 +115,13 @@ export function searchRoutes(options: SearchRoutesOptions): DescribedRoute[] {
 
 const PLACES = { body: ["body"], search: ["body", "text"], id: ["path", "id"] } as const;
 
-/** Runs an operation, and throws the problem of an error that the caller of the route has caused. */
+/** Runs an operation, and turns an error that the request caused into a problem. */
 async function asProblem<T>(place: keyof typeof PLACES, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
     const { code } = error as { readonly code?: unknown };
-    // The search has checked the job: only its size is left to refuse.
+    // The search has checked the rest of the job, so only its size can be refused.
     if (code === "ERR_SVC_JOB_ARGUMENT") throw payloadTooLarge(undefined, { cause: error });
     if (!(error instanceof SearchError)) throw error;
     if (code === "ERR_SVC_SEARCH_TENANT") throw forbidden("this request is not scoped to a tenant");

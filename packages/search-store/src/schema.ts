@@ -73,7 +73,7 @@ export function storeMigrations(options: ResolvedOptions): readonly Migration[] 
 /**
  * Creates the missing parts of the extension, the table, its indexes and its row security.
  *
- * @throws SearchError `ERR_SVC_SEARCH_EXTENSION` without pgvector, `ERR_SVC_SEARCH_SCHEMA` for an existing table that differs
+ * @throws SearchError `ERR_SVC_SEARCH_EXTENSION` without pgvector, `ERR_SVC_SEARCH_SCHEMA` if an existing table differs
  */
 export async function ensureStore(options: ResolvedOptions): Promise<"present" | "created"> {
   const { db, table, rowSecurity, filterKeys } = options;

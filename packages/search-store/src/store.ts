@@ -128,7 +128,7 @@ export function createSearchStore(given: SearchStoreOptions): SearchStore {
 }
 
 function shownId(documentId: string): { readonly "rag.document_id": string } {
-  // Well-formed ids have a whole surrogate pair here, or the first half of one at the cut.
+  // An id is well-formed, so a high surrogate at the end is half of a pair that the limit splits.
   const cut = documentId.slice(0, MAX_SHOWN_ID).replace(/[\uD800-\uDBFF]$/, "");
   return { "rag.document_id": cut };
 }

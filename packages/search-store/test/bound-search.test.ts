@@ -55,7 +55,7 @@ describe("bindSearch()", () => {
     );
   });
 
-  it("SEARCH-6 rejects a call without a tenant, and one for another tenant than that of the context", async () => {
+  it("SEARCH-6 rejects a call without a tenant, and a call whose tenant differs from the context's", async () => {
     const { search, calls } = bound();
     for (const [call, message] of [
       [() => search.search({ text: "a" }), /^a tenant is required/],
@@ -150,7 +150,7 @@ describe("bindSearch()", () => {
     ]);
   });
 
-  it("queues no text and no metadata that its job could not store", async () => {
+  it("rejects a text or metadata that its job could not store", async () => {
     const jobs: unknown[] = [];
     const queue = {
       enqueue: (job: unknown) => {
@@ -217,7 +217,7 @@ describe("bindSearch()", () => {
     }
   });
 
-  it("reports searches by kind and ingests, and a listener that throws does not matter", async () => {
+  it("reports searches by kind and ingests, and ignores a listener that throws", async () => {
     const events: SearchEvent[] = [];
     const { search } = bound({
       tenant: "-",
@@ -265,7 +265,7 @@ describe("createMaintenance()", () => {
     return { made, calls, events };
   }
 
-  it("measures the largest tenants in turn, and notes a recall that is too low until a better one", async () => {
+  it("measures the largest tenants in turn, and notes a low recall until a measurement is better", async () => {
     let nowMs = 0;
     const answer = { recall: 0.5, queries: 10 };
     const more = { recallEverySeconds: 60, efSearch: 40, now: () => nowMs };
@@ -287,7 +287,7 @@ describe("createMaintenance()", () => {
     expect(made.notes()).to.deep.equal([]);
   });
 
-  it("notes a run that failed, until one succeeds, and does nothing without a store or tenants", async () => {
+  it("notes a failed run until one succeeds, and does nothing without a store or tenants", async () => {
     const answers: Parameters<typeof recordingStore>[0] = {
       maintainIndexes: new SearchError("ERR_SVC_SEARCH_INDEX", "row security hides the tenants"),
       largestTenants: [],
@@ -311,7 +311,7 @@ describe("createMaintenance()", () => {
     ]);
   });
 
-  it("ends a note after three intervals, because the next runs may be in other processes", async () => {
+  it("removes a note after three intervals, because the next runs may be in other processes", async () => {
     let nowMs = 0;
     const denied = Object.assign(new Error("denied"), { code: "42501" });
     const failed = new SearchError("ERR_SVC_SEARCH_INDEX", "1 indexes failed", {
@@ -333,7 +333,7 @@ describe("createMaintenance()", () => {
     expect(made.notes()).to.deep.equal([]);
   });
 
-  it("names a reason that both failures have once, so that /ready has room for it", async () => {
+  it("reports a reason that both failures share only once, so that it fits into /ready", async () => {
     const hidden = new SearchError(
       "ERR_SVC_SEARCH_INDEX",
       "row security hides the tenants from this database role: use a role with BYPASSRLS",
@@ -347,7 +347,7 @@ describe("createMaintenance()", () => {
     expect(`pgvector 0.8.0 on the server, 2 index(es) being built; ${note}`).to.have.length.below(200);
   });
 
-  it("stops when the running work ends, or without waiting for it", async () => {
+  it("stop() resolves when the running work ends, or immediately after hurry()", async () => {
     const { promise, resolve } = Promise.withResolvers<unknown>();
     for (const end of [undefined, () => resolve({})]) {
       const { made } = maintenance({ maintainIndexes: promise });

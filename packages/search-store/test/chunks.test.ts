@@ -3,7 +3,7 @@ import { ConfigurationError } from "@svc/options";
 import { expect } from "chai";
 import fc from "fast-check";
 
-/** Texts with every kind of boundary, long words and characters of two units. */
+/** Texts with every kind of boundary, long words and surrogate pairs. */
 const pieces = [
   "a",
   "bb",
@@ -30,7 +30,7 @@ const sizes = fc
   .record({ size: fc.integer({ min: 16, max: 80 }), share: fc.double({ min: 0, max: 0.95, noNaN: true }) })
   .map(({ size, share }) => ({ size, overlap: Math.floor(size * share) }));
 
-/** Returns the text with letters that all differ, so that the place of a section is known; pairs stay pairs. */
+/** Returns the text with distinct letters, so that the position of a section is known; surrogate pairs remain pairs. */
 function unique(text: string): string {
   let count = 0;
   return text.replaceAll(/[^\s.!。]/gu, (letter) =>
@@ -67,7 +67,7 @@ describe("chunks()", () => {
     for (const [text, expected] of cases) expect(chunks(text, options), text).to.deep.equal(expected);
   });
 
-  it("repeats the end of the chunk before, from the start of a word", () => {
+  it("repeats the end of the previous chunk, from the start of a word", () => {
     expect(chunks("one two three four five six", { size: 20, overlap: 10 })).to.deep.equal([
       "one two three four",
       "three four five six",
@@ -79,7 +79,7 @@ describe("chunks()", () => {
     ]);
   });
 
-  it("has chunks of at most `size` characters, whose surrogate pairs are whole", () => {
+  it("returns chunks of at most `size` characters, and never splits a surrogate pair", () => {
     fc.assert(
       fc.property(texts, sizes, (text, options) => {
         for (const chunk of chunks(text, options)) {
@@ -91,7 +91,7 @@ describe("chunks()", () => {
     );
   });
 
-  it("leaves out only white space, and repeats at most `overlap` characters", () => {
+  it("omits only white space, and repeats at most `overlap` characters", () => {
     fc.assert(
       fc.property(texts, sizes, (given, options) => {
         const text = unique(given);
@@ -111,7 +111,7 @@ describe("chunks()", () => {
     );
   });
 
-  it("takes time in proportion to the text", () => {
+  it("takes time proportional to the length of the text", () => {
     const long = "lorem ipsum dolor. \n\n".repeat(20_000);
     expect(chunks(long).length).to.be.above(400);
     for (const text of [

@@ -10,7 +10,7 @@ const differs = new SearchError("ERR_SVC_SEARCH_SCHEMA", "the table differs");
 const lacks = new SearchError("ERR_SVC_SEARCH_EXTENSION", "the server has no pgvector");
 const away = Object.assign(new Error("postgres://app:secret@db is away"), { code: "ECONNREFUSED" });
 
-/** Returns a lazy store whose next attempts end with these errors; then it opens. */
+/** Returns a lazy store whose first attempts to open fail with these errors. */
 function lazyStore(...errors: Error[]) {
   const warnings: object[] = [];
   const store = {
@@ -43,7 +43,7 @@ describe("createLazyStore()", () => {
     }
   });
 
-  it("rejects the start only for a table that differs, so that other work does not wait for a server", async () => {
+  it("rejects the start only if the table differs, so that other work does not wait for a server", async () => {
     expect(await failureOf(lazyStore(differs).lazy.prepare())).to.be.instanceOf(SchemaError);
     for (const error of [away, lacks]) {
       const { lazy, store, warnings } = lazyStore(error);
@@ -54,7 +54,7 @@ describe("createLazyStore()", () => {
     }
   });
 
-  it("rejects the start at the first attempt only, and reports a table that differs later, so that other work goes on", async () => {
+  it("rejects the start at the first attempt only, and reports later that the table differs, so that other work continues", async () => {
     const { lazy, warnings } = lazyStore(away, differs, differs);
     await lazy.prepare();
     await lazy.prepare();
@@ -62,7 +62,7 @@ describe("createLazyStore()", () => {
     expect(warnings).to.deep.equal([{ reason: "ECONNREFUSED" }, { reason: "the table differs" }]);
   });
 
-  it("rejects the start for a wrong option, and names it later", async () => {
+  it("rejects the start for an invalid option, or names it in a later check", async () => {
     const wrong = new ConfigurationError("a", [{ key: "textConfig", message: "must be another" }]);
     expect(await failureOf(lazyStore(wrong).lazy.prepare())).to.equal(wrong);
     const { lazy } = lazyStore(away, wrong, wrong);

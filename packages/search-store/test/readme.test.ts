@@ -10,13 +10,13 @@ describe("a sample in the README of @svc/search-store", function () {
   const server = useServer();
 
   it("prints the migration steps", async () => {
-    await using sample = await runSample(readme, 1, { env: { DATABASE_URL: "postgres://127.0.0.1:1/x" } });
+    await using sample = await runSample(readme, 2, { env: { DATABASE_URL: "postgres://127.0.0.1:1/x" } });
     const { stdout, stderr, code } = await sample.ended;
     expect(code, stderr).to.equal(0);
     expect(stdout).to.equal("0001_vector 1\n0002_svc_chunks 8\n");
   });
 
-  it("searches as a plugin of a service, with its routes", async function () {
+  it("searches through the plugin of a service and its routes", async function () {
     const { pool, url, vector } = server();
     if (!vector) return this.skip();
     const name = `readme_${randomBytes(4).toString("hex")}`;
@@ -24,7 +24,7 @@ describe("a sample in the README of @svc/search-store", function () {
     const own = new URL(url);
     own.pathname = `/${name}`;
     try {
-      await using sample = await runSample(readme, 2, { env: { DATABASE_URL: own.href } });
+      await using sample = await runSample(readme, 3, { env: { DATABASE_URL: own.href } });
       const { stdout, stderr, code } = await sample.ended;
       expect(code, stderr + stdout).to.equal(0);
       const printed = stdout.split("\n").filter((line) => !line.startsWith('{"'));

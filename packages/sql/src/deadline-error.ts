@@ -7,9 +7,9 @@ export interface Deadline {
 }
 
 /**
- * What a call waited for: a pool connection, a response, or a response on the caller's connection. `crowded`: nothing was
- * sent, since too many earlier calls are still waiting. `stuck`: nothing was sent, since an earlier call on this connection
- * is still waiting.
+ * The reason for a missed deadline. `connection`: no pool connection was free. `answer`: no response arrived. `caller`: no
+ * response arrived on the caller's connection. `crowded`: nothing was sent, since too many earlier calls are still waiting.
+ * `stuck`: nothing was sent, since an earlier call on this connection is still waiting.
  */
 export type DeadlineReason = "connection" | "answer" | "caller" | "crowded" | "stuck";
 

@@ -1,4 +1,4 @@
-// Libraries such as data mappers wrap errors; a deeper cause is unlikely to describe the same failure.
+// Libraries such as object-relational mappers wrap errors; a deeper cause is unlikely to describe the same failure.
 const MAX_DEPTH = 5;
 
 // 08: connection exceptions. 53300: too many connections. 57P01 to 57P05: shutdown, crash, starting up, database dropped,

@@ -17,7 +17,7 @@ const ignore = (): void => undefined;
 
 /**
  * Adds an error listener: without a listener, an error from a broken connection ends the process. The connection's queries
- * are rejected anyway.
+ * also reject with the error.
  */
 function hear(client: object): void {
   if (heard.has(client)) return;

@@ -93,7 +93,7 @@ function queryOnPool<R extends Row>(
   });
 }
 
-/** Gets a connection from a pool. A connection that arrives after the deadline goes straight back to the pool. */
+/** Gets a connection from a pool. Releases a connection that arrives after the deadline immediately. */
 export function lendWithin(
   pool: Connectable,
   deadline: Deadline,

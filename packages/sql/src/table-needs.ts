@@ -2,7 +2,7 @@ import { qualified } from "./identifier.ts";
 import { literal } from "./literal.ts";
 import type { SchemaOptions } from "./schema-options.ts";
 
-/** A required index; its name does not matter. */
+/** A required index, which may have any name. */
 export interface TableIndex {
   /** Leading columns. Required. */
   readonly columns: readonly string[];

@@ -1,6 +1,6 @@
 import { resets, setLocal, type Settings } from "./settings.ts";
 
-/** How to run a transaction. */
+/** The settings of a transaction that determine its statements. */
 export interface Plan {
   readonly begin: string;
   /** Whether a savepoint may replace `begin`. */

@@ -1,7 +1,7 @@
 import { type Database, standsFor } from "./queryable.ts";
 
 /**
- * Returns a database with some methods replaced. Its other methods run on the given object, which may have private members, and
+ * Returns a database with some methods replaced. Runs its other methods on the given object, which may have private members;
  * `original()` returns that object.
  */
 export function withMethods<D extends Database>(db: D, methods: object): D {

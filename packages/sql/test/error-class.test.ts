@@ -25,7 +25,7 @@ describe("errors of a database", () => {
     expect(safeErrorText(error)).to.equal("SQLSTATE 42P01");
   });
 
-  it("are recognised inside a data mapper's error", async () => {
+  it("are recognised when another library's error wraps them", async () => {
     const db = await client();
     const cause = await failure(db.query("select 1/0"));
     const wrapped = new Error("query failed", { cause: new Error("driver", { cause }) });

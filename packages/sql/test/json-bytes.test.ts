@@ -19,7 +19,7 @@ describe("jsonBytes()", () => {
     expect(jsonBytes('"1e5')).to.equal(4);
   });
 
-  it("returns at least the size that PostgreSQL writes, without its spaces", async () => {
+  it("returns at least the size that PostgreSQL writes, not counting spaces", async () => {
     const client = new pg.Client({ connectionString: database.url });
     await client.connect();
     try {

@@ -18,7 +18,7 @@ describe("withMethods()", () => {
     expect((await given.query()).rows).to.deep.equal([{ n: 2 }]);
   });
 
-  it("stands for the given object, which original() returns", () => {
+  it("returns the given object from original()", () => {
     const given = new Counting();
     expect(original(withMethods(given as never, {}))).to.equal(given);
   });

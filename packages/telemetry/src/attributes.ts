@@ -47,7 +47,7 @@ const names: ReadonlySet<string> = new Set([
   "storage.bytes",
 ]);
 
-/** Returns a string cut at a number of characters, without halves of surrogate pairs, which are not valid in OTLP. */
+/** Truncates a string to `max` characters. Drops half of a split surrogate pair, because it is not valid in OTLP. */
 export function cutText(text: string, max: number = MAX_TEXT): string {
   if (text.length <= max) return text.toWellFormed();
   const last = text.charCodeAt(max - 1);
@@ -67,8 +67,8 @@ export function areAllowed(attributes: Readonly<Record<string, unknown>>): attri
 }
 
 /**
- * Returns the attributes that may be recorded: known names with a string, a finite number or a boolean, strings cut at 256
- * characters (TRACE-15, TRACE-26).
+ * Returns the attributes that may be recorded: known names with a string, a finite number or a boolean, strings truncated to
+ * 256 characters (TRACE-15, TRACE-26).
  *
  * @param onDropped receives the number of attributes that were dropped
  */

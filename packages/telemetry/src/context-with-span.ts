@@ -1,18 +1,18 @@
 import type { Context, Span } from "@opentelemetry/api";
 import type { OpenTelemetry } from "./packages.ts";
 
-/** Returns a context of OpenTelemetry like its parent, in which another span is active. */
+/** Returns a copy of an OpenTelemetry context in which the given span is active. */
 export type WithSpan = (parent: Context, span: Span) => Context;
 
 /**
- * Returns a function that does the same as `trace.setSpan()`. The contexts of OpenTelemetry copy a map and create three
- * functions each; tracing a request that is not sampled takes a tenth less time without that.
+ * Returns a faster equivalent of `trace.setSpan()`. Each OpenTelemetry context copies a map and creates three functions;
+ * without them, tracing an unsampled request takes a tenth less time.
  */
 export function createWithSpan({ createContextKey, trace }: OpenTelemetry["api"]): WithSpan {
   // All 1.x versions of the API store the active span under this key.
   const active = createContextKey("OpenTelemetry Context Key SPAN");
 
-  // A class, because its methods are created once, and not for every request.
+  // This is a class so that its methods are created once, and not for every request.
   class ContextWithSpan implements Context {
     readonly #parent: Context;
     readonly #span: Span;

@@ -10,9 +10,9 @@ interface Trace {
 }
 
 /**
- * Returns a handler that responds with the kept spans by trace, the trace with the newest span first.
+ * Returns a handler that responds with the stored spans, grouped by trace; the trace with the newest span comes first.
  *
- * @param guard runs before; undefined for none
+ * @param guard middleware that runs before the handler; undefined for none
  */
 export function debugTraces(spans: () => readonly RecordedSpan[], guard: Middleware | undefined): Middleware {
   const show: Middleware = (req, res) => sendJson(req, res, 200, { traces: byTrace(spans()) });

@@ -9,8 +9,8 @@ const NAME = /^[^\n:]*$/;
 export type ExceptionAttributes = Readonly<Record<string, string>>;
 
 /**
- * Returns the attributes of an error: type, message and stack. An error of PostgreSQL, and one that such an error caused, has
- * type, SQLSTATE and stack frames only: the messages of both may quote bound values (TRACE-15).
+ * Returns the attributes of an error: type, message and stack. For a PostgreSQL error, and for an error that one caused, it
+ * returns only type, SQLSTATE and stack frames: both messages may quote bound values (TRACE-15).
  */
 export function exceptionAttributes(error: unknown): ExceptionAttributes {
   if (!(error instanceof Error))
@@ -53,12 +53,12 @@ function sqlStateIn(error: Error): string | undefined {
     const all = error instanceof AggregateError ? [error, ...(error.errors as unknown[])] : [error];
     return all.map(sqlStateOf).find((state) => state !== undefined);
   } catch {
-    // A getter threw, which no error of PostgreSQL has.
+    // A getter threw, and PostgreSQL errors have no getters.
     return undefined;
   }
 }
 
-/** Returns a stack whose first line has the message cut like the message itself. */
+/** Returns the stack, with the message in its first line truncated like the message itself. */
 function shortened(stack: string, type: string, message: string): string {
   if (message.length <= MAX_TEXT) return stack;
   return `${type}: ${cutText(message)}\n${framesOf(stack, message)}`;

@@ -11,7 +11,7 @@ export function exclusions(paths: readonly string[]): (req: IncomingMessage) => 
   const beginnings = [...exact, ...templates.map(beginningOf)];
   return (req) => {
     const target = targetOf(req);
-    // Almost no request is excluded: do not cut out the path of one that begins differently.
+    // Almost no request is excluded, so extract the path only if the target begins like an excluded path.
     if (!beginsWith(target, beginnings)) return false;
     const path = withoutSlash(pathOfTarget(target));
     return exact.has(path) || templates.some((template) => matches(template, path.split("/")));

@@ -29,7 +29,7 @@ export const headersInList: k.Kind<string> = k.secret({
   accepts: (value): value is string => typeof value === "string" && readList(value) !== undefined,
 });
 
-/** Returns the headers of the variables; those of `SVC_TELEMETRY_HEADERS` alone if it is set (TRACE-3). */
+/** Returns the headers from the variables; if `SVC_TELEMETRY_HEADERS` is set, only its headers (TRACE-3). */
 export function headersOf(json: string | undefined, list: string | undefined): Headers {
   return (
     (json === undefined ? undefined : readJson(json)) ?? (list === undefined ? {} : (readList(list) ?? {}))

@@ -1,7 +1,7 @@
 import type { Context, Span } from "@opentelemetry/api";
 import type { OpenTelemetry } from "./packages.ts";
 
-/** Where the instrumentation of HTTP puts its server span, for the instrumentations of web frameworks. */
+/** Name of the context key under which the instrumentation of HTTP stores its server span, for web frameworks. */
 const HTTP_SPAN_KEY = "OpenTelemetry SDK Context Key RPC_METADATA";
 
 /**

@@ -9,10 +9,10 @@ const MAX_KEPT = 1000;
 const KINDS = ["internal", "server", "client", "producer", "consumer"] as const;
 const STATUSES = ["unset", "ok", "error"] as const;
 
-/** A span processor without a collector. */
+/** A span processor that needs no collector. */
 export interface LocalExporter extends SpanProcessor {
   readonly counts: ExportCounts;
-  /** The kept spans, oldest first; empty for the exporter `console`. */
+  /** The stored spans, oldest first; empty for the exporter `console`. */
   spans(): readonly RecordedSpan[];
 }
 

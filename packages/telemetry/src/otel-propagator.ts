@@ -7,8 +7,8 @@ const TRACEPARENT = "traceparent";
 const TRACESTATE = "tracestate";
 
 /**
- * Returns the propagator with which instrumentations continue and send traces. It follows COR-10 and COR-11; that of
- * OpenTelemetry accepts other versions of `traceparent`.
+ * Returns the propagator that instrumentations use to read and send trace headers. It follows COR-10 and COR-11;
+ * OpenTelemetry's own propagator accepts other versions of `traceparent`.
  */
 export function strictPropagator(api: OpenTelemetry["api"]): TextMapPropagator {
   return {

@@ -5,8 +5,8 @@ import type { OpenTelemetry } from "./packages.ts";
 type Api = OpenTelemetry["api"];
 
 /**
- * Returns a tracer of the provider that is registered when a span starts. That of `trace.getTracer()` misses a provider that
- * is registered later through another copy of the API: `import` and `require` load different ones.
+ * Returns a tracer of the provider that is registered when a span starts. A tracer from `trace.getTracer()` misses a provider
+ * that is registered later through another copy of the API: `import` and `require` load different copies.
  */
 export function globalTracer({ trace }: Pick<Api, "trace">, name: string, version?: string): Tracer {
   let provider: TracerProvider | undefined;
@@ -44,7 +44,7 @@ function requiredApi(): Api | undefined {
   try {
     return require.cache[require.resolve("@opentelemetry/api")]?.exports as Api | undefined;
   } catch {
-    // A bundle contains the API, so that it cannot be resolved.
+    // A bundle contains the API, so its path cannot be resolved.
     return undefined;
   }
 }

@@ -19,7 +19,7 @@ const openTelemetryOptions = defineOptions(
 /** Options of `openTelemetry()`. */
 export type OpenTelemetryOptions = OptionsOf<typeof openTelemetryOptions>;
 
-/** The middleware of `openTelemetry()`, with the hooks of other packages. */
+/** The middleware of `openTelemetry()`, with hooks for other packages. */
 export interface OpenTelemetryMiddleware extends Middleware {
   /** Runs an operation inside a span; for the option `span` of other packages. */
   readonly span: SpanHook;
@@ -34,7 +34,7 @@ export interface OpenTelemetryMiddleware extends Middleware {
 
 /**
  * Traces requests like `telemetry()`, through the provider and the context manager that the application registers with
- * OpenTelemetry. Sampling, resource and export are those of the application. Without a provider it creates no spans.
+ * OpenTelemetry. The application determines sampling, resource and export. Without a provider it creates no spans.
  *
  * @throws ConfigurationError for unknown or invalid options
  */

@@ -19,7 +19,7 @@ export interface OtlpExporterOptions extends Pick<ResolvedTelemetry, "headers" |
 }
 
 /**
- * Returns the exporter over OTLP/HTTP. It is given everything explicitly, so that no variable of OpenTelemetry changes it
+ * Returns the exporter over OTLP/HTTP. It receives every setting explicitly, so that no variable of OpenTelemetry changes it
  * (ENV-6). Its own requests have no spans.
  */
 export function otlpExporter({

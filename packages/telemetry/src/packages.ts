@@ -22,7 +22,7 @@ const NAMES = [API, SDK, ASYNC_HOOKS, OTLP];
 const INSTALL = `npm install ${NAMES.join(" ")}`;
 
 /**
- * Imports the packages of OpenTelemetry, which take about 150 ms to load, only when spans are to go somewhere.
+ * Imports the packages of OpenTelemetry, which take about 150 ms to load, only when there is a destination for spans.
  *
  * @param key the option or table to name in an error
  * @throws ConfigurationError with the install command when a package is missing (TRACE-29), and with the reason when one

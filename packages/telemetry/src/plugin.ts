@@ -103,7 +103,7 @@ function traceDatabase(
 async function debugRoutes({ spans }: TelemetryMiddleware, env: string, part: PluginContext["part"]) {
   const tools = part<TelemetryTools>("telemetryTools");
   const guard = env === "local" ? undefined : await tools?.adminsOnly();
-  // Outside `local` the traces of other people need a guard.
+  // Outside `local`, traces show other people's requests, so the page needs a guard.
   if (env !== "local" && guard === undefined) return [];
   const { debugTraces } = await import("./debug-traces.ts");
   return [{ path: TRACES_PATH, handler: debugTraces(spans, guard) }];

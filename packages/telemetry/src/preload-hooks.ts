@@ -10,7 +10,8 @@ const INSTRUMENTATION = "@opentelemetry/instrumentation";
 const require = createRequire(import.meta.url);
 
 /**
- * Makes instrumentations see modules that the application imports; without it, they see only modules that it requires.
+ * Makes instrumentations see modules that the application imports; otherwise they see only modules that the application
+ * loads with `require`.
  *
  * @param instrumentations packages of instrumentations; each may have its own copy of the hooks
  * @param include the modules; others are not touched
@@ -32,7 +33,7 @@ export function hookImports(instrumentations: readonly string[], include: readon
   }
 }
 
-/** Returns undefined when Node or the installed version has only hooks in another thread. */
+/** Returns undefined when Node or the installed package supports only hooks in another thread. */
 function synchronousHooks(base: NodeJS.Require): ImportHooks | undefined {
   try {
     const hooks = base("import-in-the-middle/register-hooks.mjs") as ImportHooks;

@@ -37,9 +37,9 @@ export const instrumentations = {
     disableIncomingRequestInstrumentation: true,
     requireParentforOutgoingSpans: true,
   }),
-  /** Nothing until `setConfig()` changes `ignoreLayersType`: a request already has its span (TRACE-22). */
+  /** Creates no spans until `setConfig()` changes `ignoreLayersType`: a request already has its span (TRACE-22). */
   express: new ExpressInstrumentation({ ignoreLayersType: everyLayer }),
-  /** Statements, while a span is open. Those of `traceQueries()` are not traced twice. */
+  /** Statements, while a span is open. A statement that `traceQueries()` traces gets no second span. */
   pg: new PgInstrumentation({ requireParentSpan: true, ignoreConnectSpans: true }),
 };
 

@@ -8,7 +8,7 @@ import { register } from "./registration.ts";
 /** Name of the instrumentation scope of the spans that this package makes. */
 export const SCOPE = "@svc/telemetry";
 
-/** Spans of this process: who makes them, and how to take it back. */
+/** The tracer of this process, and the function that unregisters its provider. */
 export interface Provider {
   readonly tracer: Tracer;
   /** Unregisters what was registered for the whole process. */
@@ -17,8 +17,8 @@ export interface Provider {
 
 /**
  * Creates the provider of spans, with the sampling of TRACE-28 and the resource of TRACE-14. Unless the application has
- * registered its own, it also serves `trace.getTracer()` of the application, and its context manager and propagator those of
- * all instrumentations.
+ * registered its own provider, this one also serves the application's `trace.getTracer()`, and all instrumentations use its
+ * context manager and propagator.
  */
 export function createProvider(
   otel: OpenTelemetry,

@@ -3,7 +3,7 @@ import type { IdGenerator } from "@opentelemetry/sdk-trace";
 
 const TRACE_ID_LENGTH = 32;
 const SPAN_ID_LENGTH = 16;
-// Every id keeps the text of its block in memory, so a block is small.
+// Blocks are small, because each id keeps the text of its whole block in memory.
 const BLOCK_BYTES = 2048;
 
 /**

@@ -4,7 +4,7 @@ import type { CheckResult, ReadinessCheck } from "@svc/context";
 export interface ExportCounts {
   readonly exported: number;
   readonly failedBatches: number;
-  /** Spans that were lost: the oldest of a full queue, and those of failed batches. */
+  /** Number of lost spans: the oldest spans of a full queue, and the spans of failed batches. */
   readonly dropped: number;
   /** Whether the last batch failed. */
   readonly failing: boolean;
@@ -13,14 +13,14 @@ export interface ExportCounts {
 /** The numbers before anything was exported. */
 export const noCounts: ExportCounts = { exported: 0, failedBatches: 0, dropped: 0, failing: false };
 
-/** What `/ready` shows of tracing. */
+/** The state of tracing that `/ready` shows. */
 export interface ExportState {
-  /** Where spans go; undefined while nothing is exported. */
+  /** Destination of the spans; undefined while no span is exported. */
   readonly target: string | undefined;
   readonly counts: ExportCounts;
-  /** Attributes that were dropped because they must not be recorded. */
+  /** Number of attributes that were dropped because they must not be recorded. */
   readonly attributesDropped: number;
-  /** Failures of tracing itself. */
+  /** Number of failures of tracing itself. */
   readonly failures: number;
 }
 

@@ -3,7 +3,7 @@ import { strictPropagator } from "./otel-propagator.ts";
 import { registerProvider } from "./otel-tracer.ts";
 import type { OpenTelemetry } from "./packages.ts";
 
-/** What the instances of this process share; each part only if the application has not registered its own. */
+/** The parts that the instances of this process share, without the parts that the application has registered itself. */
 interface Shared {
   readonly ownsContext: boolean;
   readonly ownsPropagation: boolean;
@@ -19,7 +19,7 @@ let serving: TracerProvider | undefined;
  * Registers a provider for the whole process, with a context manager and a propagator. While several providers are open,
  * the oldest one serves the application's own tracers.
  *
- * @returns a function that takes it back; the others remain registered
+ * @returns a function that unregisters it; the others remain registered
  */
 export function register({ api, asyncHooks }: OpenTelemetry, provider: TracerProvider): () => void {
   shared ??= {

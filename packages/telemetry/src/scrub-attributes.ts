@@ -4,7 +4,7 @@ import { allowedAttributes } from "./attributes.ts";
 import { SERVER } from "./span-codes.ts";
 import type { SpanOfStatement } from "./sql/span-of-statement.ts";
 
-/** The attributes that may be recorded of a span that another package made. */
+/** The attributes of another package's span that may be recorded. */
 export interface ScrubbedAttributes {
   readonly attributes: SpanAttributes;
   /** Whether the span had the text of a statement. */
@@ -39,7 +39,7 @@ export function scrubbedAttributes(
     else if (!Object.hasOwn(given, known)) named[known] = value;
   }
   const text = named["db.query.text"] ?? named["db.statement"];
-  // The text of another package has its literals.
+  // A statement that another package records contains its literals.
   delete named["db.statement"];
   const operation = named["db.operation"];
   if (typeof operation !== "string" || !OPERATION.test(operation)) delete named["db.operation"];
@@ -53,7 +53,7 @@ export function scrubbedAttributes(
   return { attributes, hasStatement: true, dropped };
 }
 
-/** Returns what the statement shows about a span. Only the quotes of PostgreSQL are known, so other systems have no table. */
+/** Returns the attributes that a statement gives its span. Only PostgreSQL's quotes are known, so other systems get no table. */
 function fromText({ attributes }: SpanOfStatement, isPostgres: boolean): SpanAttributes {
   if (isPostgres) return attributes;
   const { "db.operation": operation } = attributes;

@@ -59,7 +59,7 @@ function exceptionOf(
   return Object.fromEntries(Object.entries(recorded).filter(([, text]) => text !== ""));
 }
 
-/** Returns the frames of a stack, which has already lost its message if the event has none. */
+/** Returns the frames of a stack; if the event has no message, its stack may begin with the first frame. */
 function framesIn(stack: string, message: string): string {
   return framesOf(message === "" && stack.startsWith("    at ") ? `\n${stack}` : stack, message);
 }

@@ -15,10 +15,10 @@ const RAW_TEXTS = [
 const INSTRUMENTATION = /\binstrumentation\b/;
 
 /**
- * Returns the name of a span that another package created. That of an instrumentation of HTTP or of a database is built again
- * from the attributes, and so is any that repeats a raw path or a statement (TRACE-15).
+ * Returns the name of a span that another package created. Rebuilds the name from the attributes for an HTTP or database
+ * span, and if the name repeats a raw path or a statement (TRACE-15).
  *
- * @param attributes those that are recorded
+ * @param attributes the recorded attributes
  */
 export function scrubbedName(span: ReadableSpan, attributes: SpanAttributes, hasStatement: boolean): string {
   const { name, instrumentationScope: scope } = span;

@@ -27,7 +27,7 @@ export function scrubForeignSpans(
 ): SpanProcessor {
   const spanOfStatement = createSpanOfStatement(recordStatement);
 
-  /** Returns a copy, because the application may still hold the span. */
+  /** Returns a copy, because the application may still use the span. */
   function scrubbed(span: ReadableSpan): ReadableSpan {
     const { name: scope, version = "", schemaUrl = "" } = span.instrumentationScope;
     const described = scrubbedAttributes(span, spanOfStatement);
@@ -46,7 +46,7 @@ export function scrubForeignSpans(
       endTime: span.endTime,
       duration: span.duration,
       ended: span.ended,
-      // The message of a status repeats that of an error.
+      // The status message repeats the error message.
       status: { code: span.status.code },
       attributes,
       events,
@@ -85,7 +85,9 @@ function isOwn({ instrumentationScope }: ReadableSpan): boolean {
   return instrumentationScope.name === SCOPE;
 }
 
-/** Makes a span record an error with the rules of TRACE-17, which need its causes; its event no longer has them. */
+/**
+ * Makes a span apply TRACE-17 when it records an error: the rules need the error's causes, which the event does not contain.
+ */
 function recordSafely(span: Span, failures: Failures): void {
   const record = span.recordException.bind(span);
   span.recordException = function (error, time) {

@@ -42,14 +42,14 @@ export function serverSpans(api: OpenTelemetry["api"], tracer: Tracer, failures:
     if (req[SPAN] !== undefined || isOpenServerSpan(outer) || httpSpanIn(active) !== undefined)
       return undefined;
     const context = openContext(req);
-    // With an id, requestId() has read the caller's headers, or was told not to trust them.
+    // With an id, requestId() has read the caller's headers, or its options say not to trust them.
     if (context.requestId === "") deferTraceHeaders(context, req);
     const caller = context.trace;
     // A request is not inside a span in which its server was started.
     const outside = outer === undefined ? active : api.trace.deleteSpan(active);
     const parent = caller === undefined ? outside : continueTrace(api, active, caller);
     const span = tracer.startSpan(methodOf(req), options, parent);
-    // Without ids: tracing is suppressed here, or nothing is registered.
+    // A span has no ids if tracing is suppressed here or no provider is registered.
     const own = span.spanContext();
     if (own.traceId === api.INVALID_TRACEID) return undefined;
     req[SPAN] = span;
@@ -113,7 +113,7 @@ function describe(span: Span, req: IncomingMessage, res: ServerResponse, aborted
   if (tenantId !== undefined) span.setAttribute("jfast.tenant_id", cutText(tenantId));
   if (requestId !== "") span.setAttribute("jfast.request_id", requestId);
   const error = responseError(res);
-  // Below 400 an error means that the response failed after its head had been sent; from 400 on it is the client's.
+  // An error with a status below 400 is a response that failed after its head; with a higher status it is the client's error.
   if (res.statusCode >= 500 || (error !== undefined && res.statusCode < 400)) span.setStatus(ERROR);
   else return;
   if (error !== undefined) span.addEvent("exception", exceptionAttributes(error));

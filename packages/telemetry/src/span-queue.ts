@@ -33,7 +33,7 @@ export interface SpanQueueOptions {
 
 /**
  * Creates a queue of at most 2,048 spans. It exports 512 in one batch when it has that many, and all of them every five
- * seconds. A full queue drops its oldest span, which the processor of the SDK does not: it drops the newest.
+ * seconds. A full queue drops its oldest span; the processor of the SDK drops the newest.
  */
 export function createSpanQueue(options: SpanQueueOptions): SpanQueue {
   const { exporter, exportTimeoutMs, failures, onChange } = options;

@@ -58,7 +58,7 @@ export function createSpans({ api, tracer, failures, onDropped }: SpansOptions):
     }
   }
 
-  // A class, because a getter in an object literal is created again for each span.
+  // This is a class because a getter in an object literal is created again for each span.
   class Started implements StartedSpan {
     readonly #span: Span;
     readonly #context: () => Context;
@@ -75,7 +75,7 @@ export function createSpans({ api, tracer, failures, onDropped }: SpansOptions):
       return quietly(() => traceOf(this.#span.spanContext(), this.#parent));
     }
 
-    // Callers may pass it on without its span.
+    // This is a bound function because callers may pass it on without its span.
     readonly set = (attributes: SpanAttributes): void => {
       if (!this.#ended) quietly(() => this.#span.setAttributes(allowedAttributes(attributes, onDropped)));
     };
@@ -108,11 +108,11 @@ export function createSpans({ api, tracer, failures, onDropped }: SpansOptions):
     }
   }
 
-  /** Returns the context of the span that a new span of this kind is inside. */
+  /** Returns the context of the parent of a new span of this kind. */
   function parentFor(kind: SpanKind): Context {
     const active = api.context.active();
     const isInside = api.trace.getSpan(active) !== undefined;
-    // A job runs in the trace of its own request, but the worker may have been woken up by code of another one.
+    // A job runs in the trace of its own request, but code of another request may have woken the worker.
     if (isInside && (kind === "client" || kind === "internal")) return active;
     const trace = currentContext()?.trace;
     return trace === undefined ? active : continueTrace(api, active, trace);
@@ -169,7 +169,7 @@ export function createSpans({ api, tracer, failures, onDropped }: SpansOptions):
     const span = api.trace.getSpan(active);
     if (span !== undefined)
       return span.isRecording() || httpSpanIn(active) !== undefined ? active : undefined;
-    // Code that runs where the context of OpenTelemetry is lost, such as behind a body parser, still has its request.
+    // Code that has lost the OpenTelemetry context, for example behind a body parser, still has the request's context.
     const trace = currentContext()?.openTrace;
     return trace !== undefined && isSampled(trace) ? continueTrace(api, active, trace) : undefined;
   }
@@ -180,7 +180,7 @@ export function createSpans({ api, tracer, failures, onDropped }: SpansOptions):
     startClient(name, attributes) {
       try {
         const parent = recordedParent();
-        // An instrumentation of the driver creates no second span for the statement.
+        // Suppress a second span for the statement from an instrumentation of the driver.
         return parent && start(name, "client", attributes, parent, (inner) => suppressed(api, inner));
       } catch (error) {
         failures.report(error);

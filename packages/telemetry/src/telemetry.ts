@@ -18,9 +18,9 @@ import { createSpanQueue, type SpanQueue } from "./span-queue.ts";
 import { createSpans, NO_SPAN, type Spans } from "./spans.ts";
 import { createQueryTracer, type TracedPool } from "./sql/trace-queries.ts";
 
-/** The middleware that traces requests, with the hooks of other packages. */
+/** The middleware that traces requests, with hooks for other packages. */
 export interface TelemetryMiddleware extends Middleware, AsyncDisposable {
-  /** Whether spans go anywhere; false without an endpoint. */
+  /** Whether spans have a destination; false without an endpoint. */
   readonly exporting: boolean;
   /** Runs an operation inside a span; for the option `span` of other packages. */
   readonly span: SpanHook;
@@ -62,7 +62,7 @@ export function telemetry(options: TelemetryOptions): TelemetryMiddleware {
   let attributesDropped = 0;
   const onDropped = (count: number): void => void (attributesDropped += count);
   let open: Open | undefined;
-  /** Kept after stop(), with its counts and spans. */
+  /** Remains available after stop(), with its counts and spans. */
   let output: Open["output"] | undefined;
   let stopping: Promise<void> | undefined;
 
@@ -142,7 +142,7 @@ export function telemetry(options: TelemetryOptions): TelemetryMiddleware {
     exporting: target !== undefined,
     span: ((name, kind, attributes, run) =>
       open === undefined ? run(NO_SPAN) : open.spans.hook(name, kind, attributes, run)) as SpanHook,
-    // Without a target no client is wrapped, so that tracing costs nothing.
+    // Without a destination, wrap no client, so that tracing costs nothing.
     traceQueries: target === undefined ? () => undefined : traceQueries,
     ready,
     readiness: () => check,
@@ -161,7 +161,7 @@ interface Open {
   readonly release: () => void;
 }
 
-/** Returns why an export failed; not the error's message, which may contain the URL. */
+/** Returns the reason for a failed export, without the error's message, which may contain the URL. */
 function reasonOf(error: unknown): string {
   const { code, name } = Object(error) as { readonly code?: unknown; readonly name?: unknown };
   if (typeof code === "number") return `HTTP status ${code}`;
@@ -169,7 +169,7 @@ function reasonOf(error: unknown): string {
   return typeof name === "string" ? name : "unknown";
 }
 
-/** Returns where spans go: a URL, or the name of an exporter without one; undefined when they go nowhere. */
+/** Returns the destination of spans: a URL, or the name of an exporter without a URL; undefined without a destination. */
 function targetOf({ exporter, endpoint, tracesEndpoint }: ResolvedTelemetry): string | undefined {
   if (exporter !== "otlp") return exporter;
   if (tracesEndpoint !== "") return tracesEndpoint;

@@ -35,7 +35,9 @@ function flagsOf(traceparent: string): number {
   return Number.parseInt(traceparent.slice(53), 16);
 }
 
-/** Returns a trace state that is sent on exactly as it was received; that of the API drops and reorders members. */
+/**
+ * Returns a trace state that is sent on exactly as it was received; the API's own trace state drops and reorders members.
+ */
 function unchanged(api: OpenTelemetry["api"], text: string): TraceState {
   return {
     get: (key) => api.createTraceState(text).get(key),

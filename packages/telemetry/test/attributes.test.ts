@@ -43,7 +43,7 @@ describe("the attributes of spans", () => {
     );
   });
 
-  it("TRACE-26 are cut at 256 characters, without half of a surrogate pair", () => {
+  it("TRACE-26 are truncated to 256 characters, without half of a surrogate pair", () => {
     fc.assert(
       fc.property(textsWithPairs, (text) => {
         const cut = cutText(text);

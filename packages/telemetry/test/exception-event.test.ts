@@ -70,7 +70,7 @@ describe("the event of an exception", () => {
     }
   });
 
-  it("TRACE-15 has type, SQLSTATE and frames of an error of PostgreSQL, without its message", () => {
+  it("TRACE-15 has only type, SQLSTATE and frames for an error of PostgreSQL", () => {
     const attributes = exceptionAttributes(databaseError());
     expect(attributes).to.have.all.keys("exception.type", "error.type", "exception.stacktrace");
     expect(attributes).to.include({ "exception.type": "error", "error.type": "22P02" });
@@ -78,11 +78,11 @@ describe("the event of an exception", () => {
     expect(JSON.stringify(attributes)).not.to.contain(SECRET);
   });
 
-  it("TRACE-15 has no message of an error that an error of PostgreSQL caused", () => {
+  it("TRACE-15 omits the message of an error that an error of PostgreSQL caused", () => {
     const cause = databaseError();
     const wrappers = [
       new Error(`could not save: ${cause.message}`, { cause }),
-      // Data mappers write the bound values into the message of their own error.
+      // Object-relational mappers quote the bound values in the messages of their own errors.
       new TypeError(`Failed query: select $1::int\nparams: ${SECRET}`, { cause }),
       new Error("outer", { cause: new Error(`inner: ${cause.message}`, { cause }) }),
     ];
@@ -95,14 +95,14 @@ describe("the event of an exception", () => {
     }
   });
 
-  it("TRACE-15 has the message of an error whose code is that of the system", () => {
+  it("TRACE-15 includes the message of an error with a code of the operating system", () => {
     const error = Object.assign(new Error("broken pipe"), { code: "EPIPE" });
     expect(exceptionAttributes(error)).to.include({ "exception.message": "broken pipe" });
   });
 
-  it("TRACE-15 has no frames of an error of PostgreSQL when its stack begins with another message", () => {
+  it("TRACE-15 omits the frames of an error of PostgreSQL when its stack begins with another message", () => {
     const error = databaseError(`first\n    at ${SECRET} (/file.js:1:1)`);
-    // The first access fixes the stack.
+    // The first access computes the stack, which later changes do not affect.
     expect(error.stack).to.contain(SECRET);
     for (const message of ["", "changed", "at", `    at ${SECRET}`]) {
       error.message = message;
@@ -110,7 +110,7 @@ describe("the event of an exception", () => {
     }
   });
 
-  it("TRACE-15 never has a part of the message of an error of PostgreSQL", () => {
+  it("TRACE-15 never contains any part of the message of an error of PostgreSQL", () => {
     const lines = fc.array(fc.constantFrom("", ": ", "Error: ", "    at ", "    at f (/a.js:1:1)", "x"));
     fc.assert(
       fc.property(lines, lines, (before, after) => {

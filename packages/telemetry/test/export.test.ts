@@ -150,7 +150,7 @@ describe("the export to a faulty collector", () => {
     });
   }
 
-  it("TRACE-21 counts a batch as exported when the collector's response is garbage with the status 200", async () => {
+  it("TRACE-21 counts a batch as exported when the collector responds with the status 200 and an invalid body", async () => {
     await using receiver = await openOtlpReceiver({ behaviour: "garbage" });
     await using tracing = await openTracing({ tracesEndpoint: receiver.url });
     addSpans(tracing, 1);

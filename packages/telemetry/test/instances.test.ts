@@ -49,7 +49,7 @@ describe("two instances of telemetry() in one process", () => {
     [0, 1],
     [1, 0],
   ] as const) {
-    it(`record spans after the ${["first", "second"][stopped]} one has stopped`, async () => {
+    it(`record spans after the ${["first", "second"][stopped]} instance has stopped`, async () => {
       const both = await two();
       await both[stopped].stop();
       expect(await spansOfRequest(both[running])).to.deep.equal(expected(["first", "second"][running] ?? ""));
@@ -59,7 +59,7 @@ describe("two instances of telemetry() in one process", () => {
     });
   }
 
-  it("leave nothing registered when both have stopped, so that a third one works", async () => {
+  it("leave nothing registered after both have stopped, so that a third instance works", async () => {
     for (const instance of await two()) await instance.stop();
     expect(trace.getTracer("the application").startSpan("x").isRecording()).to.equal(false);
     await using third = await openTracing({ service: "third", exporter: "memory" });

@@ -26,7 +26,11 @@ const wrong: readonly (readonly [option: string, value: unknown, fault: string])
   ["service", "", 'must be a non-empty string; it is ""'],
   ["service", 5, "must be a non-empty string; it is 5"],
   ["version", "", 'must be a non-empty string; it is ""'],
-  ["env", "production", 'must be one of "local", "dev", "staging", "prod"; it is "production"'],
+  [
+    "env",
+    "production",
+    'must be one of "local", "dev", "staging", "prod"; it is "production"; did you mean "prod"?',
+  ],
   ["endpoint", "collector:4318", url],
   ["endpoint", "ftp://collector", url],
   ["endpoint", "http://", url],

@@ -176,7 +176,7 @@ describe("telemetry() in an application with its own OpenTelemetry SDK", functio
     return ended;
   }
 
-  it("TRACE-22 creates no second server span, and its SQL spans are inside that of the application", async () => {
+  it("TRACE-22 creates no second server span, and creates SQL spans inside the application's span", async () => {
     const ended = await besideInstrumentations();
     const [request, ...others] = ended.lines;
     expect(others).to.deep.equal([]);
@@ -189,7 +189,7 @@ describe("telemetry() in an application with its own OpenTelemetry SDK", functio
     });
   });
 
-  it("TRACE-22 creates no second server span inside the span of a layer, such as that of the instrumentation of router", async () => {
+  it("TRACE-22 creates no second server span inside the span of a layer, for example of the router instrumentation", async () => {
     const layer = `(_req, _res, next) => trace.getTracer("layers").startActiveSpan("layer", (span) => {
       next();
       span.end();

@@ -2,7 +2,7 @@ import { openOtlpReceiver } from "@svc/test-support/otlp";
 import { expect } from "chai";
 import { runProgram } from "./support/preload-program.ts";
 
-/** Hooks of the module loader with which a program makes packages missing or broken, and lists those of OpenTelemetry. */
+/** Module loader hooks that make packages missing or broken, and list the packages of OpenTelemetry that are loaded. */
 const hooks = `
   import { registerHooks } from "node:module";
   const missing = new Set();

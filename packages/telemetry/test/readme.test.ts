@@ -49,7 +49,7 @@ describe("the samples in the README of @svc/telemetry", () => {
     ]);
   });
 
-  it("TRACE-8 create a span for a statement inside that of its request", async () => {
+  it("TRACE-8 create a span for a statement inside the span of its request", async () => {
     await using sample = await runSample(readme, 2, { env: { DATABASE_URL: postgres.url } });
     const url = await sample.url;
     expect(await (await fetch(`${url}/tables`)).json()).to.have.lengthOf(3);

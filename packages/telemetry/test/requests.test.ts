@@ -26,7 +26,7 @@ async function traced(options: Partial<Parameters<typeof telemetry>[0]> = {}): P
   return tracing;
 }
 
-/** Sends requests one after the other, and returns the spans of all. */
+/** Sends requests in sequence, and returns the spans of all of them. */
 async function spansOf(
   tracing: TelemetryMiddleware,
   listener: RequestListener,

@@ -27,7 +27,7 @@ async function relayed(
 }
 
 describe("sampling", () => {
-  it("TRACE-28 depends on the trace id alone, so that two instances decide alike", async () => {
+  it("TRACE-28 depends on the trace id alone, so that two instances make the same decision", async () => {
     for (let instance = 0; instance < 2; instance++) {
       await using tracing = await openTracing({ exporter: "memory", sampleRatio: 0.25 });
       let sampled = 0;

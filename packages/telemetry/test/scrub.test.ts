@@ -82,7 +82,7 @@ describe("scrubForeignSpans()", () => {
     });
   });
 
-  it("TRACE-8 TRACE-16 gives a stock span of pg the names of the contract, without its text", () => {
+  it("TRACE-8 TRACE-16 renames the attributes of a stock pg span as in the contract, and drops its text", () => {
     const attributes = {
       "db.system.name": "postgresql",
       "db.namespace": "shop",
@@ -123,7 +123,7 @@ describe("scrubForeignSpans()", () => {
     });
   });
 
-  it("TRACE-15 drops an operation that is more than a word", () => {
+  it("TRACE-15 drops an operation of more than one word", () => {
     const attributes = { "db.system.name": "mysql", "db.operation.name": "SELECT'secret'" };
     expect(scrubbed("@opentelemetry/instrumentation-mysql", "q", { attributes }).attributes).to.deep.equal({
       "db.system": "mysql",
@@ -145,7 +145,7 @@ describe("scrubForeignSpans()", () => {
     ]);
   });
 
-  it("TRACE-15 TRACE-26 keeps the name of the application's span, cut, and its known attributes", () => {
+  it("TRACE-15 TRACE-26 keeps the truncated name and the known attributes of an application's span", () => {
     const attributes = { "rag.hits": 3, color: "secret", "llm.model": "m".repeat(300), "rag.limit": [1] };
     const span = scrubbed("app", "n".repeat(300), { attributes });
     expect(span.name).to.equal("n".repeat(256));

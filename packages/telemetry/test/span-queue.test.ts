@@ -8,7 +8,7 @@ import { createSpanQueue, type SpanQueue } from "../src/span-queue.ts";
 
 type Done = (result: { readonly code: number; readonly error?: Error }) => void;
 
-/** An exporter that keeps its batches, and ends none of them. */
+/** An exporter that stores its batches and completes none of them. */
 interface HeldExports {
   readonly batches: readonly string[][];
   /** Ends the export of a batch. */

@@ -233,7 +233,7 @@ describe("traceQueries()", function () {
     expect(spans.all.map(({ parent }) => parent)).to.deep.equal(["first", "second"]);
   });
 
-  it("keeps apart statements that run at the same time", async () => {
+  it("keeps the spans of concurrent statements separate", async () => {
     const pool = plain({ max: 4 });
     const { spans, traceQueries } = createTracing();
     traceQueries(pool);
@@ -292,7 +292,7 @@ describe("traceQueries()", function () {
     ]);
   });
 
-  it("lets a planned statement be sent by name", async () => {
+  it("sends a planned statement by name", async () => {
     const { pool, spans } = traced();
     const statement = { name: "test_note", text: `select $1::text as note, ${SESSION_COLUMN}` };
     for (const note of ["a", "b", "c"]) {

@@ -21,8 +21,8 @@ export function requireTenant(...nothing: readonly undefined[]): Middleware {
 }
 
 /**
- * Admits only requests that name a tenant by host, path or header, granted or not; responds with 404 to others (TEN-18). For
- * pages such as sign-in; it protects nothing.
+ * Admits only requests that name a tenant by host, path or header, granted or not; responds with 404 to others (TEN-18). Use
+ * it for pages such as sign-in; it does not restrict access to a tenant's data.
  *
  * @throws ConfigurationError when called with arguments, for example when a route was given `requestedTenant` without `()`
  */

@@ -25,7 +25,7 @@ export interface Policy<R> {
 }
 
 /**
- * Why a request has no tenant:
+ * The reason why a request has no tenant:
  * - `no_session`: it names a tenant, but has no caller;
  * - `mismatch`: it names a tenant, but the caller belongs to another tenant;
  * - `unscoped`: it names a tenant, but the caller has no tenant;

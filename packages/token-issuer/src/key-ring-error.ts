@@ -1,4 +1,4 @@
-/** Why a key ring, or a change of it, was rejected. */
+/** The reason why a key ring, or a change of it, was rejected. */
 export type KeyRingFault =
   /** The text is not a key ring, or a key in it cannot be used. */
   | "broken"

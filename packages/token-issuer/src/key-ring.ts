@@ -10,13 +10,13 @@ export interface KeyNote {
   readonly kid: string;
   readonly algorithm: Algorithm;
   readonly state: KeyState;
-  /** When it was added to the ring and published. */
+  /** Time at which it was added to the ring and published. */
   readonly publishedAt: string;
-  /** When it began to sign. */
+  /** Time at which it began to sign. */
   readonly promotedAt?: string | undefined;
-  /** When another key replaced it. */
+  /** Time at which another key replaced it. */
   readonly replacedAt?: string | undefined;
-  /** When it was removed. */
+  /** Time at which it was removed. */
   readonly retiredAt?: string | undefined;
   /** The earliest time at which it may be promoted (`next`) or retired (`previous`). */
   readonly dueAt?: string | undefined;

@@ -17,8 +17,8 @@ export interface PairRequest {
    */
   readonly extra?: Readonly<Record<string, unknown>> | undefined;
   /**
-   * When the person authenticated, in seconds since the Unix epoch. Omit it for a sign-in that happens now: the session is
-   * then dated by the same clock as sign-outs (REV-10). Default: now.
+   * Time at which the person authenticated, in seconds since the Unix epoch. Omit it for a sign-in that happens now: the
+   * session is then dated by the same clock as sign-outs (REV-10). Default: now.
    */
   readonly authTime?: number | undefined;
 }

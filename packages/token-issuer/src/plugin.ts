@@ -56,8 +56,8 @@ export interface TokenStores {
 }
 
 /**
- * The part of `[plugin.auth]` that issues tokens, as `service.issuer`. It starts before the verifier, which takes over its
- * keys and its store.
+ * The part of `[plugin.auth]` that issues tokens, as `service.issuer`. It starts before the verifier, which uses its keys
+ * and its store.
  */
 export const issuingPlugin = definePlugin({
   name: "auth",
@@ -175,7 +175,7 @@ function refuseWithout(
 }
 
 /**
- * Returns a revocation check that is a complete token store.
+ * Returns the revocation check if it is a complete token store.
  *
  * @throws ConfigurationError for an incomplete store: sign-outs would be written to one store and tokens checked against
  *   another

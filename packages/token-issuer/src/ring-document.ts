@@ -38,7 +38,7 @@ export function currentOf(document: RingDocument): RingKey {
   return current;
 }
 
-/** Returns whether a key verifies tokens: every key that is not retired does. */
+/** Returns whether a key verifies tokens: it does unless it is retired. */
 export function isLive(key: RingKey): boolean {
   return key.state !== "retired";
 }

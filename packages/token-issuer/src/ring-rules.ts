@@ -74,7 +74,7 @@ export function addKey(document: RingDocument, material: KeyMaterial, now: numbe
 }
 
 /**
- * Makes the next key sign. The key that it replaces only verifies from then on, and its private half is dropped.
+ * Promotes the next key, which signs from then on. Drops the private half of the replaced key, which then only verifies.
  *
  * @param kid the key. Default: the key in the state `next`
  * @param force promotes the key even if it is not due; services that do not know the key yet reject its tokens until they

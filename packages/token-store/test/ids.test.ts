@@ -7,7 +7,7 @@ import { Redis } from "ioredis";
 import { openStore } from "./support/postgres.ts";
 import { id, presented } from "./support/presentations.ts";
 
-// Values other than strings, which plain JavaScript can pass.
+// Plain JavaScript can pass these values instead of strings.
 const none = [undefined, null, 5, ["a"], {}] as unknown as readonly string[];
 
 describe("an id that is not a string", () => {

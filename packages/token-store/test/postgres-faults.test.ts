@@ -325,7 +325,7 @@ interface SilentServer extends AsyncDisposable {
   readonly connections: Set<Socket>;
 }
 
-/** Starts a server that accepts connections and never answers. */
+/** Starts a server that accepts connections and never responds. */
 async function silentServer(): Promise<SilentServer> {
   const connections = new Set<Socket>();
   const server = createServer((socket) => {

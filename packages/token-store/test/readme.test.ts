@@ -3,7 +3,7 @@ import { runSample } from "@svc/test-support";
 import { expect } from "chai";
 
 const readme = new URL("../README.md", import.meta.url);
-// A time limit longer than any pause of a busy machine.
+// This time limit exceeds any pause of a busy machine.
 const patience = "timeoutMs: 15_000";
 
 describe("README of @svc/token-store", function () {

@@ -24,7 +24,7 @@ describe("createRedisTokenStore", () => {
     createRedisTokenStore({
       redis: client(index),
       keyPrefix: `${server.keyPrefix}t:`,
-      // Longer than any pause of a busy machine.
+      // This time limit exceeds any pause of a busy machine.
       timeoutMs: 15_000,
       ...options,
     });

@@ -1,6 +1,6 @@
 /** Runs a function while a span of OpenTelemetry with this sampled `traceparent` is active. */
 export async function withActiveSpan<T>(traceparent: string, fn: () => T | Promise<T>): Promise<T> {
-  // Loaded here, because most tests do not need OpenTelemetry.
+  // Load this here, because most tests do not need OpenTelemetry.
   const { context, ROOT_CONTEXT, trace } = await import("@opentelemetry/api");
   const { AsyncLocalStorageContextManager } = await import("@opentelemetry/context-async-hooks");
   const [, traceId = "", spanId = ""] = traceparent.split("-");

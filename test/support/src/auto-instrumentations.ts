@@ -11,7 +11,7 @@ const VERSION = "0.82.0";
 /** Returns the folder with the instrumentations of all packages, and downloads 131 MB with npm if it does not exist. */
 export async function fetchAutoInstrumentations(note: (line: string) => void): Promise<string> {
   const folder = join(tmpdir(), `svc-auto-instrumentations-${VERSION}`);
-  // npm writes this file last.
+  // npm writes this file last, so its existence shows that the installation is complete.
   if (existsSync(join(folder, "node_modules", ".package-lock.json"))) return folder;
   note(`downloading ${PACKAGE}@${VERSION} to ${folder}`);
   await mkdir(folder, { recursive: true });

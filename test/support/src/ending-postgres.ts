@@ -15,14 +15,14 @@ const HANDSHAKE_AND_END = Buffer.concat([
   message("E", Buffer.from("SFATAL\0VFATAL\0C57P01\0Mterminating connection\0\0")),
 ]);
 
-/** A fake PostgreSQL server; disposing of it closes it. */
+/** A fake PostgreSQL server. Disposal closes it. */
 export interface EndingPostgres extends AsyncDisposable {
   readonly port: number;
 }
 
 /**
- * Starts a fake PostgreSQL server that dies: it sends the end of the handshake and its last error in one packet. A real
- * server sends both when it dies right after a handshake, but not always in one packet.
+ * Starts a fake PostgreSQL server that terminates connections: it sends the end of the handshake and its last error in one
+ * packet. A real server sends both when it dies right after a handshake, but not always in one packet.
  */
 export async function startEndingPostgres(): Promise<EndingPostgres> {
   const server = createServer((socket) => {

@@ -17,7 +17,7 @@ export function repeatedNames(line: string): string[] {
 interface Name {
   /** The number of the object that contains the name. */
   readonly object: number;
-  /** The nesting depth: how many objects and lists contain the name. */
+  /** The nesting depth: the number of objects and lists that contain the name. */
   readonly depth: number;
   readonly name: string;
 }

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** A server that listens on a free port of the loopback interface; disposing of it closes it. */
+/** A server that listens on a free port of the loopback interface. Disposal closes it. */
 export interface Listening extends AsyncDisposable {
   readonly server: Server;
   readonly port: number;

@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** A running sample of a README; disposing of it kills its process. */
+/** A running sample of a README. Disposal kills its process. */
 export interface RunningSample extends AsyncDisposable {
   /** The URL at which the sample listens; rejects if the sample exits without listening. */
   readonly url: Promise<string>;

@@ -4,8 +4,7 @@ import { createHmac, type KeyObject, sign } from "node:crypto";
 export type SigningKey = string | KeyObject;
 
 /**
- * Signs a token as an issuer would. `iat` defaults to now and `exp` to 15 minutes later; a claim that is undefined is left
- * out.
+ * Signs a token as an issuer would. `iat` defaults to now and `exp` to 15 minutes later. Omits a claim that is undefined.
  */
 export function signToken(
   claims: Readonly<Record<string, unknown>>,

@@ -12,8 +12,8 @@ export const goodTenantIds: readonly string[] = [
 ];
 
 /**
- * Values that every package rejects as a tenant id (AUTH-39), by their fault. Omits the empty string, which means no
- * tenant.
+ * Values that every package rejects as a tenant id (AUTH-39), by their fault. Omits the empty string, which means that
+ * there is no tenant.
  */
 export const badTenantIds: Readonly<Record<string, string>> = {
   NUL: "a\0b",

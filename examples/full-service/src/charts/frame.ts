@@ -4,7 +4,7 @@ import type { Scale } from "./scale.ts";
 
 /** The parts that all charts of months share. */
 export interface ChartFrame {
-  /** Unique among the charts of the page. */
+  /** Id that is unique among the charts of the page. */
   readonly id: string;
   readonly title: string;
   /** A text alternative to the drawing. */

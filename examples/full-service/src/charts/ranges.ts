@@ -2,7 +2,7 @@ import { type Html, markup } from "@svc/html";
 import { type ChartFrame, framed, heightAt, pixel, slotLeft, slotWidth, tip } from "./frame.ts";
 import { scaleFor } from "./scale.ts";
 
-/** The smallest, average and largest amount of a month, as exact decimal texts. */
+/** The smallest, average and largest amount of a month, as exact decimal strings. */
 export interface Range {
   readonly least: string;
   readonly middle: string;
@@ -11,7 +11,7 @@ export interface Range {
 
 /** The data of a chart of bars from the smallest value to the largest, with a mark at the average. */
 export type Ranges = Omit<ChartFrame, "scale"> & {
-  /** By month; months may be missing. */
+  /** The ranges by month. Months may be missing. */
   readonly ranges: ReadonlyMap<string, Range>;
 };
 

@@ -92,7 +92,7 @@ export function createCsvReader({ maxRecordLength = 8192 } = {}): CsvReader {
     } else if (state === "plain")
       throw new CsvError(line, "has a quote in a field that does not begin with one");
     else {
-      // Two quotes in a quoted field stand for one quote in the text.
+      // Two quotes within a quoted field stand for one quote.
       if (state === "closed") field += '"';
       state = "quoted";
     }

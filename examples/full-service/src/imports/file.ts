@@ -33,7 +33,7 @@ export function checkEncoding({ headers }: IncomingMessage): void {
 }
 
 /**
- * Reads a file of expenses in chunks and passes its rows on in batches. Only one batch and one chunk are in memory.
+ * Reads a file of expenses in chunks and passes its rows to `keep` in batches. Only one batch and one chunk are in memory.
  *
  * @param keep stores a batch; reading continues when its promise resolves
  * @returns the number of rows
@@ -75,7 +75,7 @@ async function* recordsOf(req: IncomingMessage): AsyncGenerator<readonly CsvReco
   const decoder = new TextDecoder("utf-8", { fatal: true });
   const reader = createCsvReader();
   try {
-    // A client whose file is refused halfway must still get the response, so keep the connection open.
+    // A client whose file is refused in the middle must still get the response, so keep the connection open.
     for await (const chunk of req.iterator({ destroyOnReturn: false })) {
       yield reader.push(decoder.decode(chunk as Buffer, { stream: true }));
     }

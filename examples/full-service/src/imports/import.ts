@@ -26,7 +26,7 @@ export interface Import {
   readonly finished_at: string | null;
 }
 
-/** A row of the file that the job has not processed yet. */
+/** A pending row of the file. */
 export interface StagedRow {
   readonly line: number;
   readonly fields: readonly string[];

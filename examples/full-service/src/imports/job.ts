@@ -31,7 +31,7 @@ export function importJob({ db, prepared, announce, totals, stepRows = 200 }: Im
   /** @returns whether more rows may be pending */
   async function step(tx: Queryable, id: string, tenant: string): Promise<boolean> {
     const header = await holdImport(tx, id);
-    // The import is done or deleted.
+    // The import is done or was deleted.
     if (header === undefined) return false;
     const rows = await takeRows(tx, id, stepRows);
     const { expenses, failures } = sorted(header, rows);

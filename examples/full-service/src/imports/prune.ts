@@ -5,7 +5,7 @@ import { importingTenants, pruneImports } from "./store.ts";
 
 export const pruneTask = "imports.prune";
 
-/** Days that a finished import is kept. */
+/** Number of days after which a finished import is deleted. */
 const keepDays = 30;
 
 /** Options of {@link pruneJob}. */

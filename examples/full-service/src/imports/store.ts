@@ -83,8 +83,8 @@ export async function holdImport(tx: Queryable, id: string): Promise<Header | un
 
 /**
  * Deletes and returns the next pending rows, in the order of their lines. The import must be locked, because rows are
- * deleted by their physical position (`ctid`). A join by line numbers would take seconds, because the statistics of
- * this table describe files that are already deleted.
+ * deleted by their physical position (`ctid`). A join by line numbers would take seconds, because the statistics of this
+ * table describe files that were already deleted.
  */
 export async function takeRows(tx: Queryable, id: string, limit: number): Promise<readonly StagedRow[]> {
   const { rows } = await tx.query<StagedRow & Row>(

@@ -13,7 +13,7 @@ export const pageErrorBodies: Readonly<Record<string, Schema>> = { "text/html": 
 export interface PageDescription {
   readonly summary: string;
   readonly description: string;
-  /** By status. */
+  /** Responses by status. */
   readonly responses: Readonly<Record<number, ResponseDescription | string>>;
   /** The bodies that the route accepts, by content type. Default: none. */
   readonly requestBodies?: Readonly<Record<string, Schema>> | undefined;

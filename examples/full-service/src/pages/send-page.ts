@@ -12,7 +12,7 @@ export function sendPage(
     "Content-Type": "text/html; charset=utf-8",
     "Content-Length": body.length,
     "Cache-Control": "no-store",
-    // Not helmet's `no-referrer`: with it, browsers send `Origin: null` with the forms of the page.
+    // Do not use helmet's `no-referrer`: with it, browsers send `Origin: null` with the forms of the page.
     "Referrer-Policy": "same-origin",
     ...headers,
   });

@@ -3,7 +3,7 @@ import { home } from "../return-to.ts";
 import { markup } from "@svc/html";
 import { layout } from "./layout.ts";
 
-/** What a demo user may do beyond the rights of every user. */
+/** Rights of a demo user in addition to the rights of every user. */
 const abilities: Readonly<Record<string, string>> = {
   admin: ", may see totals",
   operator: ", manages the queue",
@@ -11,13 +11,13 @@ const abilities: Readonly<Record<string, string>> = {
 
 /** The content of the page. */
 export interface SignInPage {
-  /** A path of this site. */
+  /** The page after the sign-in: a path of this site. */
   readonly returnTo: string;
-  /** Names of the providers for sign-in. */
+  /** Names of the sign-in providers. */
   readonly providers: readonly string[];
   /** Whether the demo users are shown, with their password. */
   readonly isDemo: boolean;
-  /** The error of the last try. Default: none. */
+  /** The error of the previous attempt. Default: none. */
   readonly error?: string | undefined;
   /** The email address entered in the previous attempt. Default: empty. */
   readonly email?: string | undefined;

@@ -14,7 +14,7 @@ const groupings = ["category", "month"] as const;
 export type ReportBy = (typeof groupings)[number];
 
 const mostMonths = 60;
-/** The first and the last month that `month` accepts. */
+/** The earliest and the latest month that `month` accepts. */
 const [earliest, latest] = ["1900-01", "2199-12"] as const;
 
 /** The parameters of a report. */
@@ -36,15 +36,15 @@ export const reportQuery = z
     if (message !== undefined) context.addIssue({ code: "custom", path: ["to"], message });
   });
 
-/** The parameters of a report, validated. */
+/** The validated parameters of a report. */
 export type ReportFilter = Pick<z.output<typeof reportQuery>, "by"> & {
   readonly from: string | undefined;
   readonly to: string | undefined;
 };
 
 /**
- * Completes a range to twelve months if `from`, `to` or both are missing; if both are missing, the range ends with
- * `newest`. The added month is always one that a client may request.
+ * Completes a range to twelve months if `from`, `to` or both are missing. If both are missing, the range ends with
+ * `newest`. A client may request the added month, too.
  */
 export function rangeOf({ from, to }: Pick<ReportFilter, "from" | "to">, newest: string): MonthRange {
   if (from !== undefined) {

@@ -3,9 +3,9 @@ import type { Queryable, Row } from "@svc/sql";
 import type { Category } from "../expense.ts";
 import { type MonthRange, rangeOf, type ReportBy, type ReportFilter } from "./filter.ts";
 
-/** The figures of a month, or of one category in it. Amounts have two decimals, as text. */
+/** The figures of a month, or of one category in it. Amounts are strings with two decimals. */
 export interface MonthFigures {
-  /** For example `2026-03`; months without expenses are left out. */
+  /** For example `2026-03`. Months without expenses are omitted. */
   readonly month: string;
   /** Only in a report by category. */
   readonly category?: Category;

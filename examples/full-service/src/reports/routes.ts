@@ -144,7 +144,7 @@ export function reportRoutes(
     requireReader,
     async (req: Request, res: Response) => {
       const asked = queryOf(req);
-      // An empty field of the form counts as missing. Without a query the page shows only the form.
+      // Treat an empty field of the form as missing. Without a query the page shows only the form.
       for (const name of ["category", "retry"])
         if (asked.get(name) === "" || name === "retry") asked.delete(name);
       if (!asked.has("q")) {

@@ -30,7 +30,7 @@ export function monthlyTotals(timeZone: string): Rollup {
       total: { sql: "sum(amount)", type: "numeric(20, 2)" },
       minimum: { sql: "min(amount)", type: "numeric(12, 2)" },
       maximum: { sql: "max(amount)", type: "numeric(12, 2)" },
-      // The median of several categories does not follow from their medians; the average follows from total and count.
+      // Medians of categories do not determine the median of all. The average follows from total and count.
       average: { sql: "avg(amount)", type: "numeric(12, 2)", nonAdditive: true },
       median: {
         sql: "percentile_disc(0.5) within group (order by amount)",

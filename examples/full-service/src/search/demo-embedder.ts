@@ -40,7 +40,7 @@ export function demoEmbedding(text: string): Float32Array {
   for (const [feature, count] of counts) {
     const hash = hashOf(feature);
     const sign = hash & 0x80000000 ? -1 : 1;
-    // The logarithm keeps ten occurrences from counting ten times as much.
+    // Use the logarithm, because otherwise ten occurrences would count ten times as much.
     const at = hash % dimensions;
     vector[at] = (vector[at] ?? 0) + sign * Math.log1p(count);
   }

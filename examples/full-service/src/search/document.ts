@@ -4,14 +4,14 @@ import { piecesOf } from "./pieces.ts";
 
 const mostCharacters = 20_000;
 /**
- * The maximum number of pieces. Each is a row with an embedding: ten thousand paragraphs would block an embedded
- * database, and so this process, for seconds.
+ * Maximum number of pieces. Each piece is a row with an embedding: ten thousand paragraphs would block an embedded
+ * database, and therefore this process, for seconds.
  */
 const mostPieces = 200;
 export const longestQuery = 500;
 const mostMeta = 16;
 
-// PostgreSQL rejects NUL. A text must have a character that is not white space.
+// PostgreSQL rejects NUL. A text must contain a character other than white space.
 const SOME_TEXT = /^(?=[^]*\S)[^\0]*$/;
 
 function textOf(most: number): z.ZodString {
@@ -39,7 +39,7 @@ const meta = z.record(metaName, metaValue).superRefine((members, context) => {
     });
 });
 
-// What the document cannot derive from the checks.
+// Members that the document cannot derive from the checks.
 const describedMeta = meta.meta({
   maxProperties: mostMeta,
   properties: { category: { type: "string", enum: category.options } },

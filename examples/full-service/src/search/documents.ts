@@ -15,19 +15,16 @@ export interface Found {
   readonly meta: Readonly<Record<string, unknown>>;
   /** Similarity, at most 1. */
   readonly score: number;
-  /**
-   * The rank of the piece by similarity and by words; null if the piece is not among the results of that kind of
-   * search.
-   */
+  /** The rank of the piece by similarity and by words. A rank is null if that kind of search did not find the piece. */
   readonly rank: { readonly meaning: number | null; readonly words: number | null };
 }
 
-/** Lower scores are coincidence, because hashes of different words sometimes collide. */
+/** Minimum score. Lower scores are coincidence, because hashes of different words sometimes collide. */
 const leastScore = 0.18;
 
 /**
- * Stores a document, replacing one with the same id; unchanged pieces keep their embeddings. A document with the id of
- * an expense gets the expense's category and time, whether or not the client sends others.
+ * Stores a document, and replaces a document with the same id; unchanged pieces keep their embeddings. A document with the
+ * id of an expense gets the expense's category and time, even if the client sends others.
  *
  * @param inTenant runs work as the tenant
  */

@@ -1,8 +1,8 @@
 const longest = 600;
 
 /**
- * Splits a text into the pieces that are searched: paragraphs, and for a long one its sentences and words, each at most
- * 600 characters long. A change in one paragraph leaves the pieces of the others unchanged, so only new ones need an
+ * Splits a text into the pieces that are searched: paragraphs, and for a long paragraph its sentences and words, each at
+ * most 600 characters long. A change in one paragraph leaves the pieces of the others unchanged, so only new pieces need an
  * embedding.
  */
 export function piecesOf(text: string): readonly string[] {
@@ -21,7 +21,7 @@ function sentencesOf(paragraph: string): readonly string[] {
     );
 }
 
-/** Splits a word that is too long, between characters and never within one. */
+/** Splits a word that is too long between characters, and never within one. */
 function cut(word: string): readonly string[] {
   return word.length <= longest ? [word] : (word.match(new RegExp(`[^]{1,${longest / 2}}`, "gu")) ?? []);
 }

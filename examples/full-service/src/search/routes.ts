@@ -19,7 +19,7 @@ export interface SearchRoutesOptions {
 
 const count = z.int().nonnegative();
 
-/** What a search returns. */
+/** The response of a search. */
 const hits = z.strictObject({
   hits: z.array(
     z.strictObject({

@@ -11,7 +11,7 @@ import { demoTenants } from "../seed.ts";
 export interface Search {
   /** Returns the search, which contains the demo receipts in a demo. @throws ProblemError 503 while it cannot be opened */
   opened(): Promise<BoundSearch>;
-  /** Opens it in the background; errors are logged. */
+  /** Opens the search in the background, and logs errors. */
   openSoon(): void;
 }
 
@@ -53,7 +53,7 @@ export function serviceSearch(
     opened,
     openSoon() {
       opened().catch((error: unknown) => {
-        // The plugin logs why the store cannot be opened.
+        // The plugin logs why it cannot open the store.
         if (!isProblemError(error)) log.warn({ err: error }, "the search could not be opened yet");
       });
     },

@@ -12,7 +12,7 @@ import { follow, headingOf, keptCookies, signInWithPassword } from "./support/st
 
 const script = fileURLToPath(new URL("../support/start-all.ts", import.meta.url));
 
-/** What the page's own script sends. */
+/** The request that the page's own script sends. */
 interface Sent {
   readonly path: string;
   readonly method?: string;
@@ -46,7 +46,7 @@ async function receiptOf(page: Page, expense: string): Promise<Answer> {
   }
 }
 
-/** Returns what is below the only span with a name. */
+/** Returns the spans below the only span with a name. */
 function below(trace: readonly ReceivedSpan[], name: string): readonly string[] {
   const spans = trace.filter((span) => span.name === name);
   expect(spans, name).to.have.length(1);
@@ -58,7 +58,7 @@ describe("the example with its gateway and its receipts service, in a browser", 
   needsPostgres();
   const browser = testBrowser();
 
-  it("PORT-1 TRACE-9 TRACE-10 has one trace from the gateway to the receipts service, and writes no secret", async () => {
+  it("PORT-1 TRACE-9 TRACE-10 creates one trace from the gateway to the receipts service, and writes no secret", async () => {
     await using receiver = await openOtlpReceiver();
     using checkout = temporaryCheckout();
     const port = await freePorts(blocks);

@@ -220,7 +220,7 @@ describe("the pages", function () {
 
   it("JOB-32 let an operator retry the dead job of an import", async () => {
     const { page } = await site.visitor();
-    // Creates the tables.
+    // This request creates the tables.
     await page.goto("/ready");
     await using db = createDatabase({ url: site.databaseUrl });
     const [tenant, id] = ["harbour-cafe", "0123456789abcdef0123456789abcdef"];
@@ -232,7 +232,7 @@ describe("the pages", function () {
         { id: importJobId(id), task: importTask, payload: { import: id }, tenantId: tenant },
         { tx },
       );
-      // The state after three failed attempts.
+      // Set the state after three failed attempts.
       await tx.query(
         "update svc_jobs set status = 'dead', attempts = 3, last_error = 'Error: the disk is full'",
       );

@@ -109,8 +109,7 @@ describe("sign-in at a provider in a browser", function () {
     const answer = await callback(page, () => signInThere(page));
     await page.goBack({ waitUntil: "commit" });
     expect(new URL(page.url()).hostname).to.equal("127.0.0.1");
-    // The attempt has ended whether or not the browser restores the page. A restored page needs a moment to become
-    // active.
+    // The attempt has ended, even if the browser restores the page. A restored page needs a moment to become active.
     await until("the page is loaded again", () =>
       page.reload().then(
         () => true,
@@ -132,7 +131,7 @@ describe("sign-in at a provider in a browser", function () {
     expect(await headingOf(page)).to.equal("Your account");
   });
 
-  it("OIDC-12 OIDC-7 shows that the visitor cancelled, and allows another try", async () => {
+  it("OIDC-12 OIDC-7 shows that the visitor cancelled, and allows another attempt", async () => {
     const { page } = await site.visitor();
     await goThere(page, "/whoami");
     await sayWhoThere(page);
@@ -156,7 +155,7 @@ describe("sign-in at a provider in a browser", function () {
     expect(answer.status()).to.equal(401);
     expect(await headingOf(page)).to.equal("Sign-in failed");
     expect(await cookiesHere(page)).to.deep.equal([]);
-    // An unused code: an attacker would send this link to sign a victim in as the attacker.
+    // Use a code that was not used yet: an attacker would send this link to sign a victim in as the attacker.
     const { page: other } = await site.visitor();
     await goThere(other);
     const refused = await other.goto(answer.url());

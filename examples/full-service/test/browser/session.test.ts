@@ -28,7 +28,7 @@ describe("a browser with a session", function () {
     return placeOf(page);
   }
 
-  /** Opens the account page; on a very busy machine the page may ask to try again. */
+  /** Opens the account page. On a very busy machine the page may ask the visitor to try again. */
   async function arrive(page: Page): Promise<void> {
     await account(page);
     while ((await headingOf(page)) === "Please wait") await follow(page.getByRole("link"));
@@ -48,7 +48,7 @@ describe("a browser with a session", function () {
     });
   }
 
-  it("shows that the password was wrong, keeps the typed address, and allows another try", async () => {
+  it("shows that the password was wrong, keeps the typed address, and allows another attempt", async () => {
     const { page } = await site.visitor();
     await page.goto("/sign-in?return_to=/whoami");
     await signInWithPassword(page, "clerk@harbour-cafe.example", "wrong");
@@ -211,7 +211,7 @@ describe("a browser with a session", function () {
       }
       expect(await account(page)).to.equal("/account");
       expect(await page.locator("main").innerText()).to.contain("clerk@harbour-cafe.example");
-      // Nor does the form sign in a new visitor.
+      // The form does not sign in a new visitor either.
       const { page: fresh, context } = await site.visitor();
       expect(await sentFromThere(fresh, "/login")).to.equal(403);
       expect([...(await keptCookies(context)).keys()]).to.deep.equal([]);

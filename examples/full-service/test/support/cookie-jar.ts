@@ -11,7 +11,7 @@ export class CookieJar {
     return this.#ask(url, { method: "POST", headers, body: new URLSearchParams(form) });
   }
 
-  /** Follows all redirects by GET. */
+  /** Follows all redirects with GET. */
   async follow(answer: Response): Promise<Response> {
     const to = answer.headers.get("location");
     return to === null ? answer : this.follow(await this.get(new URL(to, answer.url).href));

@@ -38,7 +38,7 @@ export interface Ended {
 /** A start command in its own process group, as in a terminal. Leaving the block kills it. */
 export interface DemoProcess extends AsyncDisposable {
   readonly ended: Promise<Ended>;
-  /** Resolves with the address that it prints; rejects if the process exits first. */
+  /** Resolves with the address that the command prints; rejects if the process exits first. */
   readonly opened: Promise<string>;
   stderr(): string;
   /** Sends SIGINT to the group, as Ctrl-C does. */

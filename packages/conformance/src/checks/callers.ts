@@ -5,7 +5,7 @@ import type { Kit } from "../kit.ts";
 import type { TokenShape } from "../tokens.ts";
 import { every, must, succeeds } from "../verdict.ts";
 
-/** Whether a request was refused because of its caller. AUTH-13 checks whether 401 or 403 is right. */
+/** Whether a request was rejected because of its caller. AUTH-13 checks the choice between 401 and 403. */
 export function isRefusal({ status }: Answer): boolean {
   return status === 401 || status === 403;
 }

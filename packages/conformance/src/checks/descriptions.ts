@@ -14,7 +14,7 @@ const needs: readonly Need[] = ["openapi"];
 /** The contract itself defines the routes at these paths, so a service need not describe them. */
 const defined = /^\/(?:auth|\.well-known|health|ready|info|metrics)(?:\/|$)/;
 
-/** Returns the probes whose routes the description must list: those of the application that respond with JSON. */
+/** Returns the probes whose routes the description must list: routes of the application that respond with JSON. */
 function describedProbes({ settings: { probes } }: Kit): readonly Probe[] {
   const { open, protected: inner, mixed, json, scoped, role, tenant, failing, invalid, templated } = probes;
   const inside = [scoped, role, tenant, failing, invalid, templated, probes.limited];

@@ -3,7 +3,7 @@ import { grant } from "../grant.ts";
 import { is, must, mustBe, notApplicable, ruledOut } from "../verdict.ts";
 import { linesAbout } from "./logs.ts";
 
-/** Headers that an HTML page must have. */
+/** Headers that every HTML page must have. */
 const pageHeaders: readonly string[] = [
   "content-security-policy",
   "cross-origin-opener-policy",

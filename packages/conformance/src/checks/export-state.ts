@@ -11,9 +11,9 @@ const states = {
 
 type State = keyof typeof states;
 
-/** What `/ready` reports about the export of spans. */
+/** The report of `/ready` about the export of spans. */
 export interface ExportState {
-  /** Undefined if no check has one of the three details. */
+  /** The reported state; undefined if no check has one of the three details. */
   readonly state: State | undefined;
   /** The result of the check with the detail, or of the check `telemetry`. */
   readonly result: JsonObject | undefined;

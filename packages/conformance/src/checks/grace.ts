@@ -17,7 +17,7 @@ interface Presented {
   readonly pair: Pair;
   /** The response to the second request. */
   readonly answer: Answer;
-  /** When the pair arrived, in milliseconds of `performance.now()`. */
+  /** Time at which the pair arrived, in milliseconds of `performance.now()`. */
   readonly rotatedAt: number;
   readonly presentedAt: number;
   readonly token: string;
@@ -45,7 +45,7 @@ export async function presentWithin(kit: Kit, part: number): Promise<Presented |
 
 const tooLate = notApplicable("no second request was completed within the grace window");
 
-/** Checks that a session continues: the service accepts both tokens of its newest pair. Consumes the refresh token. */
+/** Checks that a session continues: the service accepts both tokens of its newest pair. Uses the refresh token up. */
 async function continues(kit: Kit, pair: Pair): Promise<Verdict> {
   const visited = await visit(kit, pair.access);
   const renewed = await refresh(kit, pair.refresh);

@@ -9,7 +9,7 @@ import { every, must, mustBe, notApplicable } from "../verdict.ts";
 /** Sends requests with recognizable paths, then reads the metrics. */
 function scrape(kit: Kit) {
   return kit.once("scrape", async () => {
-    // The first mark is an unknown path, the second one the value of `{random}` in the templated path.
+    // The first mark is an unknown path; the second mark is the value of `{random}` in the templated path.
     const marks = [kit.unique(), kit.unique()];
     const { templated } = kit.settings.probes;
     const token = grant(kit);

@@ -13,12 +13,12 @@ import { anonymously, naming, tenants, usableSources } from "./tenants.ts";
 
 const needs: readonly Need[] = ["rate_limit", "probe:limited"];
 
-/** The kit does not wait longer than this for one token of a bucket. */
+/** Longest time that the kit waits for one token of a bucket. */
 const longestTokenMs = 10_000;
-/** A limiter may warn once in this time while its store fails (RATE-5). */
+/** Interval in which a limiter may warn once while its store fails (RATE-5). */
 const warningMs = 10_000;
 
-/** Requests that one caller sent one after another, until one of them was not admitted. */
+/** Successive requests of one caller, up to the first that was not admitted. */
 interface Series {
   readonly admitted: number;
   /** The response that ended the series; a successful one if the caller reached no limit. */
@@ -43,7 +43,10 @@ function hasSubjects(kit: Kit): boolean {
   return kit.has("auth") && kit.settings.keys !== undefined;
 }
 
-/** Returns a caller with a subject of its own, so that its requests count for no other check; else an anonymous one. */
+/**
+ * Returns a caller with its own subject, so that its requests do not count for other checks; without keys, an anonymous
+ * caller.
+ */
 async function newCaller(kit: Kit): Promise<Extra> {
   if (!hasSubjects(kit)) return (await anonymously(kit)) ?? {};
   return { token: kit.tokens.mint({ ...rights(kit), claims: { sub: kit.unique() } }) };
@@ -75,15 +78,15 @@ function whenExceeded(
   });
 }
 
-/** Whether a caller found a full bucket. The refill during a series is much smaller than half a bucket. */
+/** Whether a caller's bucket was full at first. The refill during a series is much smaller than half a bucket. */
 function wasFull({ admitted }: Series, { burst }: LimitedProbe): boolean {
   return admitted > burst / 2;
 }
 
-/** Callers that share an address with the callers before them. */
+/** Callers that share an address with earlier callers. */
 interface OtherCallers {
   readonly secondSubject: Series | undefined;
-  /** Anonymous callers in different tenants, of a service without authentication. */
+  /** Anonymous callers in different tenants, for a service without authentication. */
   readonly ofTenants: readonly Series[] | undefined;
   /** Anonymous callers without a tenant; the second names another address in `X-Forwarded-For`. */
   readonly addresses: readonly [first: Series, second: Series] | undefined;
@@ -102,7 +105,7 @@ function otherCallers(kit: Kit): Promise<OtherCallers> {
     const bare = hasSubjects(kit) ? () => untilRefused(kit, {}) : () => Promise.resolve(first);
     return {
       secondSubject: hasSubjects(kit) ? await untilRefused(kit, await newCaller(kit)) : undefined,
-      // If every request needs a tenant, the first caller had the first one.
+      // If every request needs a tenant, the first caller has used the first tenant.
       ofTenants: source && [
         ...(requireTenant ? [] : [await untilRefused(kit, naming(kit, source, acme))]),
         await untilRefused(kit, naming(kit, source, globex)),
@@ -115,7 +118,7 @@ function otherCallers(kit: Kit): Promise<OtherCallers> {
   });
 }
 
-/** What requests and the log showed while the store of the limiter was down. */
+/** Responses and log lines from the time when the limiter's store was down. */
 interface Outage {
   readonly series: Series;
   readonly durationMs: number;
@@ -167,7 +170,7 @@ export const rateLimitChecks: readonly Check[] = [
     }
   }),
   whenExceeded("RATE-3", async function* (kit, series, { limit, windowSeconds, burst }) {
-    // Anonymous callers may have used their bucket before.
+    // Other checks may already have used the bucket of anonymous callers.
     if (hasSubjects(kit)) {
       yield must(
         series.admitted >= burst,
@@ -204,7 +207,7 @@ export const rateLimitChecks: readonly Check[] = [
       const seen = `${secondSubject.admitted} requests admitted for a second subject of the same address and tenant`;
       yield must(wasFull(secondSubject, probe), seen, own);
     }
-    // Anonymous callers may have used their buckets before.
+    // Other checks may already have used the buckets of anonymous callers.
     for (const each of wasFull(series, probe) ? ofTenants : []) {
       const seen = `${each.admitted} anonymous requests admitted for another tenant of the same address`;
       yield must(wasFull(each, probe), seen, own);

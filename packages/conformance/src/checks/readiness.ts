@@ -20,11 +20,11 @@ interface Fault {
 }
 
 interface ObservedFaults {
-  /** Observed while every non-critical dependency is broken. */
+  /** Responses while every non-critical dependency is broken. */
   readonly harmless: Fault | undefined;
-  /** Observed while one critical dependency is broken and its check fails. */
+  /** Responses while one critical dependency is broken and its check fails. */
   readonly critical: Fault | undefined;
-  /** Observed while one critical dependency is broken and its check throws or hangs. */
+  /** Responses while one critical dependency is broken and its check throws or hangs. */
   readonly criticalThrown: Fault | undefined;
 }
 
@@ -113,7 +113,7 @@ async function control(kit: Kit, probe: Probe): Promise<void> {
   }
 }
 
-/** Requests `/ready` once; all checks that read it share the response. */
+/** Requests `/ready` once; all checks of it share the response. */
 export function ready(kit: Kit): Promise<Answer> {
   return kit.once("ready", () => kit.get("/ready"));
 }

@@ -93,7 +93,7 @@ export const hookChecks: readonly Check[] = [
   }),
 ];
 
-/** How many times one token is sent concurrently. */
+/** Number of concurrent requests with one token. */
 const atOnce = 16;
 
 /** Requires that the service returns no token pair for any kind of invalid refresh token. */

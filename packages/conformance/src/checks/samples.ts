@@ -149,8 +149,8 @@ async function namedSamples(kit: Kit, status: Expectation["status"]): Promise<re
 }
 
 /**
- * Whether something other than a violation of the rule explains the actual status: the service had another reason to
- * refuse the request, or the document is wrong. It may list a route that does not exist, or omit a method or a route.
+ * Whether something other than a violation of the rule explains the actual status: the service had another reason to reject
+ * the request, or the document is wrong, because it lists a route that does not exist or omits a method or a route.
  */
 function isOther(expected: Expectation["status"], status: number): boolean {
   if (expected !== 401 && status < 400) return true;

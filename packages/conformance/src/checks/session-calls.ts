@@ -44,8 +44,8 @@ export function refresh(kit: Kit, token: string, at: HttpClient = kit.http): Pro
 }
 
 /**
- * Returns the token pair from the response to a refresh; undefined if it contains none. The contract does not require
- * these member names, so those of the sign-in response are also accepted, with or without their enclosing objects.
+ * Returns the token pair from the response to a refresh; undefined if it contains none. The contract does not require these
+ * member names, so the names in the sign-in response are also accepted, with or without their enclosing objects.
  */
 export function pairOf(kit: Kit, answer: Answer): Pair | undefined {
   const { accessToken, refreshToken } = sessionOf(kit);

@@ -18,7 +18,7 @@ import {
   stateAfterExport,
 } from "./traced-calls.ts";
 
-/** Longest text of an attribute, in characters. */
+/** Maximum length of an attribute's string, in characters. */
 const longest = 256;
 
 /** Builds a check of the spans that the service exports during the run. */

@@ -105,8 +105,8 @@ export const tenancyChecks: readonly Check[] = [
     const source = (await usableSources(kit)).find((each) => each !== "header");
     if (source === undefined) return noSource(kit, "neither subdomain nor path is a source");
     for (const slug of ["-dash", "under_score", "x".repeat(64)]) {
-      // An invalid slug does not name a tenant, so only the token determines it. In a path, such a slug leads to
-      // another route.
+      // An invalid slug names no tenant, so only the token determines the tenant. In a path, such a slug leads to another
+      // route.
       const token = kit.has("auth") ? tokenOf(kit, tenant) : undefined;
       const answer = await tenantRoute(kit, { ...naming(kit, source, slug), token });
       const seen = tenantIn(kit, answer);

@@ -22,7 +22,7 @@ export const exportPatienceMs = 15_000;
 /** Time limit in milliseconds for `/ready` to report a new state, whose result may be one second old. */
 const reportPatienceMs = 3000;
 
-/** Longer than an attribute may be. */
+/** A string that is longer than an attribute may be. */
 const longText = `svc-conformance ${"x".repeat(300)}`;
 
 async function send(
@@ -107,7 +107,7 @@ export function exported(kit: Kit) {
     const haveSpans = async (...expected: readonly TracedCall[]): Promise<boolean> =>
       expected.every((call) => spansOf(kit, call).length > 0);
     await until(() => haveSpans(last), Boolean, { forMs: exportPatienceMs, everyMs: 50 });
-    // Exporters may send batches concurrently, so that an earlier span can arrive later.
+    // Exporters may send batches concurrently, so an earlier span may arrive after a later one.
     await until(() => haveSpans(...calls), Boolean, { forMs: 1000, everyMs: 50 });
     return {
       calls,
@@ -118,7 +118,7 @@ export function exported(kit: Kit) {
       oddly,
       /** The last request, to an unknown path. */
       last,
-      /** Strings of which no span may contain any. */
+      /** Strings that no span may contain. */
       marks: {
         "the query": query,
         "a path parameter": parameter,
@@ -139,7 +139,7 @@ export function stateAfterExport(kit: Kit): Promise<ExportState> {
   });
 }
 
-/** Refuses the exports of the service until `/ready` reports it, then accepts them again. */
+/** Rejects the exports of the service until `/ready` reports the failure, and then accepts them again. */
 export function refusedExport(kit: Kit) {
   return kit.once("refused export", async () => {
     const before = await stateAfterExport(kit);

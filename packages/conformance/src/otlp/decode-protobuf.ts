@@ -11,7 +11,7 @@ type Fields = Readonly<Record<number, readonly [name: string, type: FieldType, r
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-// Each type reads into its JSON form, where 64-bit integers are decimal text, and ids are hexadecimal.
+// Each reader returns the JSON form of its type, where 64-bit integers are decimal strings and ids are hexadecimal.
 const string: FieldType = { wire: "bytes", read: (value) => utf8.decode(value) };
 const hex: FieldType = { wire: "bytes", read: (value) => value.toString("hex") };
 const base64: FieldType = { wire: "bytes", read: (value) => value.toString("base64") };
@@ -81,7 +81,7 @@ const request: Fields = {
   1: ["resourceSpans", message(() => resourceSpans), "repeated"],
 };
 
-/** Decodes an ExportTraceServiceRequest from protobuf into its JSON form. Throws if the bytes are not one. */
+/** Decodes an ExportTraceServiceRequest from protobuf into its JSON form. Throws for invalid bytes. */
 export function decodeProtobuf(bytes: Buffer): JsonObject {
   return decode(bytes, request);
 }

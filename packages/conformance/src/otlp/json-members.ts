@@ -13,7 +13,7 @@ function toObject(value: unknown, name: string): JsonObject {
   throw mismatch(name, "an object", value);
 }
 
-/** Reports whether a member has a value; protobuf's JSON mapping reads null as absent. */
+/** Returns whether a member has a value; protobuf's JSON mapping treats null as absent. */
 export function isSet(from: JsonObject, name: string): boolean {
   return from[name] !== undefined && from[name] !== null;
 }
@@ -43,7 +43,7 @@ export function readBoolean(from: JsonObject, name: string): boolean {
   return value;
 }
 
-/** Reads an integer of up to 64 bits, which JSON may carry as a number or as decimal text. */
+/** Reads an integer of up to 64 bits, which JSON may contain as a number or as a decimal string. */
 export function readInteger(from: JsonObject, name: string): bigint {
   const value = isSet(from, name) ? from[name] : 0;
   if (Number.isInteger(value) || (typeof value === "string" && /^-?\d+$/.test(value))) {

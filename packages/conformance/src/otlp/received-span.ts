@@ -19,7 +19,7 @@ export interface ReceivedEvent {
   readonly attributes: ReceivedAttributes;
 }
 
-/** A span as a test reads it. An empty string or zero in an optional field is undefined, as proto3 sees it. */
+/** A span as a test reads it. As in proto3, an empty string or zero in an optional field is undefined. */
 export interface ReceivedSpan {
   /** 32 hexadecimal digits in lower case. */
   readonly traceId: string;
@@ -27,7 +27,7 @@ export interface ReceivedSpan {
   readonly spanId: string;
   readonly parentSpanId: string | undefined;
   readonly traceState: string | undefined;
-  /** The W3C trace flags in the low 8 bits; 0x100 and 0x200 tell whether the parent is remote. */
+  /** The W3C trace flags in the low 8 bits; 0x100 and 0x200 state whether the parent is remote. */
   readonly flags: number | undefined;
   readonly name: string;
   readonly kind: (typeof KINDS)[number];

@@ -1,7 +1,7 @@
-/** How a field is encoded, without the groups of proto2, which OTLP does not use. */
+/** Wire types of fields, without the groups of proto2, which OTLP does not use. */
 export type WireType = "varint" | "fixed64" | "bytes" | "fixed32";
 
-/** One field of a protobuf message, before its meaning is known. */
+/** One field of a protobuf message, not yet interpreted. */
 export interface WireField {
   readonly number: number;
   readonly type: WireType;

@@ -107,8 +107,7 @@ export const keySetMutations = (): readonly Mutation[] => [
         let unknown = 0;
         return {
           async request(req) {
-            // A service with this fault learns that the endpoint is down when it fetches the key set for an unknown
-            // kid.
+            // A service with this fault detects that the endpoint is down when it fetches the key set for an unknown kid.
             if (String(kidOf(req)).startsWith("svc")) {
               unknown++;
               if (unknown > 25) down = (await fetchKeys(address)) === undefined;

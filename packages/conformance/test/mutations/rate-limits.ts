@@ -27,7 +27,7 @@ function admit(answer: HeldAnswer): void {
   answer.setJson({}, "application/json");
 }
 
-/** Counts in a fixed window: a caller that was refused is refused until the window ends. */
+/** Counts in a fixed window: after a refusal, a caller is refused until the window ends. */
 function inFixedWindow(): Mutation["differences"] {
   const refused = new Map<string, HeldAnswer>();
   return {

@@ -13,7 +13,7 @@ export interface SessionsBase {
   readonly federated?: boolean;
 }
 
-/** A base service, which mutations break. There is one for each set of settings that rules need. */
+/** A base service, which mutations break. Each set of settings that rules need has its own base. */
 export interface Base {
   readonly toml?: string;
   readonly env?: Readonly<Record<string, string>>;

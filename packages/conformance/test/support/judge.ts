@@ -61,7 +61,7 @@ export function unjudgedIn(sound: ConformanceReport, broken: ConformanceReport):
 
 const most = 40;
 const least = 3;
-/** Above this event-loop utilization, another concurrent service would delay all others. */
+/** Maximum event-loop utilization at which another service starts; above it, that service would delay all others. */
 const busy = 0.8;
 
 /** A service for {@link startAll} to check: a mutation, or a sound service. */

@@ -1,7 +1,7 @@
 import { type Member, membersOf, type Shape } from "../../src/options.ts";
 import { fileName } from "../../src/resolve-settings.ts";
 
-/** The shapes that each README table documents, with the prefix of their members' names. */
+/** The shapes that each README table documents, with the prefixes of their members' names. */
 const tables: readonly (readonly (readonly [shape: Shape, prefix: string])[])[] = [
   [["keys", ""]],
   [

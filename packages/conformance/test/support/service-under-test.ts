@@ -73,8 +73,8 @@ export const scopes: readonly string[] = ["orders:read", "orders:write"];
 const roles: readonly string[] = ["admin", "auditor"];
 
 /**
- * Generates the kit's keys before a service starts. A service fetches the key set at startup and again within a second;
- * generating RSA keys may take longer than that, and the third fetch would follow only a minute later.
+ * Generates the kit's keys before a service starts. A service fetches the key set at startup, again within a second, and
+ * then only after a minute; generating RSA keys may take longer than a second.
  */
 export async function makeServedKeys(algorithm: Algorithm): Promise<void> {
   const served = await serveKeys(`127.0.0.1:${await freePort()}`, algorithm);
@@ -94,7 +94,7 @@ export async function startUnderTest(
   const relay = differences.exports && (await relayExports(otlpPort, differences.exports));
   const sessions = base.sessions && (await startSessions(base.sessions, differences.sessions));
   const keyUrl = `http://127.0.0.1:${keyPort}/keys`;
-  // The service may show neither the user-info nor the query of its endpoint (TRACE-24).
+  // The service must not show the user-info or the query of its endpoint (TRACE-24).
   const otlpUrl =
     otlpPort === undefined ? undefined : `http://kit:secret@127.0.0.1:${relay?.port ?? otlpPort}?key=secret`;
   const upstreamUrl = `http://127.0.0.1:${behind?.port ?? upstreamPort}`;

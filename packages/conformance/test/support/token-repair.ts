@@ -35,7 +35,7 @@ export function setBearer(req: IncomingMessage, token: string | undefined): void
   else req.headers.authorization = `Bearer ${token}`;
 }
 
-/** Signs a token that the service should refuse, so that the sound service behind the layer accepts it. */
+/** Signs a token that the service should reject, so that the sound service behind the layer accepts it. */
 export function signToken({ header, claims }: Pick<OpenToken, "header" | "claims">): string {
   const input = [header, claims]
     .map((part) => Buffer.from(JSON.stringify(part)).toString("base64url"))

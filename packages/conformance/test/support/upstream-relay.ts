@@ -1,7 +1,7 @@
 import { listen } from "@svc/test-support";
 import { type IncomingHttpHeaders, request } from "node:http";
 
-/** Starts a server that sends requests on with changed headers, between a gateway and the service at a port. */
+/** Starts a server between a gateway and the service at a port; it changes the headers of requests and passes them on. */
 export async function relayUpstream(
   port: number | undefined,
   change: (headers: IncomingHttpHeaders) => IncomingHttpHeaders,

@@ -71,7 +71,7 @@ export interface Running extends Listening {
 }
 
 export interface GatewayExtras {
-  /** Runs before the gateway. */
+  /** Middleware that runs before the gateway. */
   readonly before?: (req: IncomingMessage, res: ServerResponse) => void;
 }
 
@@ -114,7 +114,7 @@ export async function startGateway(
   };
 }
 
-/** Sets the request id of a request, as `@svc/request-id` does. */
+/** Sets the request id of requests, as `@svc/request-id` does. */
 export function withRequestId(id: string): (req: IncomingMessage, res: ServerResponse) => void {
   return (req, res) => {
     openContext(req).requestId = id;
@@ -142,7 +142,7 @@ export async function problemOf(
   return { status, detail };
 }
 
-/** A monotonic clock that a test moves. */
+/** A monotonic clock that the test advances. */
 export function testClock(): { readonly now: () => number; readonly advance: (ms: number) => void } {
   let at = 1_000_000;
   return { now: () => at, advance: (ms) => void (at += ms) };

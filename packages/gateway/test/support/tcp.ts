@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 
-/** A TCP server that speaks no HTTP by itself. */
+/** A TCP server without its own HTTP parser. */
 export interface TcpServer extends AsyncDisposable {
   readonly url: string;
   readonly connections: number;

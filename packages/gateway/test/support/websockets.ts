@@ -4,7 +4,7 @@ import type { IncomingMessage } from "node:http";
 import { connect, type Socket } from "node:net";
 import { startUpstream, type Upstream } from "./servers.ts";
 
-/** A service that accepts WebSockets and gives the test their sockets. */
+/** A service that accepts WebSockets and passes their sockets to the test. */
 export interface WebSocketUpstream extends Upstream {
   readonly sockets: readonly Socket[];
 }

@@ -30,13 +30,13 @@ export async function openUpstream(
     received.push({ method, url, headers, rawHeaders, body });
     handler(res, received.length, req);
   }
-  // A client that leaves ends its request with an error.
+  // A client that disconnects causes an error event on its request.
   const server = createServer((req, res) => void record(req, res).catch(() => undefined));
   const listening = await listen(server);
   return { url: listening.url, received, [Symbol.asyncDispose]: () => listening[Symbol.asyncDispose]() };
 }
 
-/** Starts a server that sends bytes of the test when a request begins, and counts the connections. */
+/** Starts a server that sends the given bytes when a request begins, and counts the connections. */
 export async function openRawUpstream(
   answer: (socket: Socket) => void,
 ): Promise<AsyncDisposable & { readonly url: string; readonly requests: () => number }> {

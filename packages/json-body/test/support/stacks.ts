@@ -7,7 +7,7 @@ import { expressMajors, listen, type Listening } from "@svc/test-support";
 export type Stack = "bare http" | keyof typeof expressMajors;
 export const stacks: readonly Stack[] = ["bare http", "express 4", "express 5"];
 
-/** What the route saw of a request: whether its body was parsed, and the parsed body. */
+/** The request as the route saw it: whether its body was parsed, and the parsed body. */
 export interface Seen {
   readonly parsed: boolean;
   readonly body?: unknown;

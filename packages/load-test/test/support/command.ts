@@ -8,7 +8,7 @@ export interface Ran {
   readonly stderr: string;
 }
 
-/** How {@link command} runs. */
+/** The settings of {@link command}. */
 export interface Surroundings {
   readonly input?: string;
   readonly signal?: AbortSignal;

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { oneRoute } from "./target.ts";
 
-/** A server that responds to `/openapi.json` and `/ready` correctly and to every other request as given. */
+/** A server that responds correctly to `/openapi.json` and `/ready`, and runs a given function for every other request. */
 export interface RawTarget extends AsyncDisposable {
   readonly url: string;
 }
@@ -36,7 +36,7 @@ export async function startRawTarget(answer: (socket: Socket) => void): Promise<
   };
 }
 
-/** Writes a string again and again until the connection ends. */
+/** Writes a string repeatedly until the connection ends. */
 export function writeForever(socket: Socket, text: string): void {
   const timer = setInterval(() => socket.write(text), 5);
   socket.on("close", () => clearInterval(timer));

@@ -1,6 +1,6 @@
 import type { LoadReport, StepReport } from "@svc/load-test";
 
-/** Returns the report of a step that went well, with other members where given. */
+/** Returns the report of a successful step, with the given members replaced. */
 export function stepReport(members: Partial<StepReport> = {}): StepReport {
   return {
     clients: 4,
@@ -23,7 +23,7 @@ export function stepReport(members: Partial<StepReport> = {}): StepReport {
   };
 }
 
-/** Returns the report of a run with one step that went well, with other members where given. */
+/** Returns the report of a run with one successful step, with the given members replaced. */
 export function loadReport(members: Partial<LoadReport> = {}): LoadReport {
   return {
     url: "http://localhost:8000",

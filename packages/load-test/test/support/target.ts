@@ -9,7 +9,7 @@ export interface Target extends Listening {
   readonly requests: { readonly line: string; readonly headers: IncomingMessage["headers"]; body: string }[];
 }
 
-/** What a target answers. */
+/** The responses of a target. */
 export interface TargetOptions {
   /** The description; a string is sent as it is. Default: one route, `GET /items`. */
   readonly description?: unknown;
@@ -22,7 +22,7 @@ export interface TargetOptions {
 
 export const oneRoute = { openapi: "3.1.0", paths: { "/items": { get: {} } } };
 
-/** Starts a service that describes itself. */
+/** Starts a service that serves its own description. */
 export async function startTarget({
   description = oneRoute,
   descriptionStatus = 200,

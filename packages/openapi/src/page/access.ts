@@ -7,7 +7,7 @@ import {
   textOf,
 } from "./document-shape.ts";
 
-/** What a caller needs to use an operation. */
+/** The access that an operation requires. */
 export interface Access {
   /** One sentence for each way to sign in, and one for each `x-` member about scopes, roles or the tenant. */
   readonly lines: readonly string[];
@@ -52,7 +52,7 @@ function namesText(value: unknown): readonly string[] {
   return names.length === 0 ? [] : [names.join(" ")];
 }
 
-/** Returns the members such as `x-roles`, with their names in words. */
+/** Returns the members such as `x-roles`, with readable names. */
 function conditions(operation: Fields): readonly string[] {
   return Object.entries(operation)
     .filter(([key]) => /^x-.*(?:scope|role|tenant)/i.test(key))

@@ -14,7 +14,7 @@ export interface Body {
   readonly required: boolean;
   readonly description: string;
   readonly schema: unknown;
-  /** The JSON media type, else the first one, with an example of it as it is sent and as it is shown. */
+  /** The JSON media type, or else the first one, with its example both as sent and as shown. */
   readonly sample: { readonly type: string; readonly text: string; readonly shown: string } | undefined;
 }
 
@@ -27,7 +27,7 @@ export function bodyOf(value: unknown, resolve: Resolve): Body | undefined {
   const isJsonType = type !== undefined && isJson(type);
   const example = exampleOf(media, resolve) ?? (isJsonType ? {} : "");
   const whole = type === undefined ? "" : bodyText(type, example);
-  // A part of an example would not be a valid body.
+  // Omit an example that is too long, because a part of it would not be a valid body.
   const text = whole.length > LONGEST_SAMPLE ? "" : whole;
   return {
     types: contents.map(([each]) => cut(each, LONGEST_TYPE)),

@@ -1,6 +1,6 @@
 import { type Fields, jsonOf } from "./document-shape.ts";
 
-/** What a request of the operation needs. The values are examples. */
+/** The parts of a request for the operation. The values are examples. */
 export interface SampleRequest {
   readonly method: string;
   readonly path: string;
@@ -44,7 +44,7 @@ function addressOf(path: string, values: SampleRequest["values"]): string {
     if (place === "path") filled = filled.replaceAll(`{${name}}`, () => encoded(texts.join(",")));
     if (place === "query") for (const text of texts) query.append(name, text);
   }
-  // curl gives braces and brackets a meaning of their own.
+  // curl expands braces and brackets in URLs.
   const literal = filled.toWellFormed().replace(/[^\w\-.~!$&'()*+,;=:@/%]/gu, encodeURIComponent);
   return (literal.startsWith("/") ? literal : `/${literal}`) + (query.size > 0 ? `?${query.toString()}` : "");
 }
@@ -54,7 +54,7 @@ function encoded(text: string): string {
 }
 
 function quoted(text: string): string {
-  // A line break would end a command that is pasted.
+  // When a command is pasted, a line break would end it.
   return `'${text.replace(/[\p{Cc}\u2028\u2029]+/gu, " ").replaceAll("'", "'\\''")}'`;
 }
 

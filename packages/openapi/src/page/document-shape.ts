@@ -1,4 +1,4 @@
-/** The members of an OpenAPI 3.1 document that the page shows. Their values are read with care, so any value is accepted. */
+/** The members of an OpenAPI 3.1 document that the page shows. Each may have a value of any type. */
 export interface OpenApiDocument {
   readonly openapi?: unknown;
   readonly info?: unknown;
@@ -24,7 +24,7 @@ export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? (value as readonly unknown[]) : [];
 }
 
-/** Returns a string without outer white space, at most `longest` characters of it, and `""` for every other value. */
+/** Returns a string, trimmed and cut to `longest` characters, or `""` for any other value. */
 export function textOf(value: unknown, longest: number): string {
   return typeof value === "string" ? cut(value.trim(), longest) : "";
 }
@@ -49,16 +49,19 @@ export function jsonOf(value: unknown, indent = 0): string {
 
 export interface Resolved {
   readonly fields: Fields;
-  /** The last part of the reference, for example `Expense`. Undefined for a value without a reference. */
+  /** The last part of the reference, for example `Expense`; undefined for a value without a reference. */
   readonly name: string | undefined;
 }
 
 export type Resolve = (value: unknown) => Resolved;
 
-// Enough for a reference to a component that is itself a reference.
+// Maximum length of a chain of references. A component may itself be a reference.
 const MAX_REFERENCES = 8;
 
-/** Creates a function that follows references into `document`. One that leads nowhere results in an empty object. */
+/**
+ * Creates a function that resolves references within `document`. A reference without a target yields an empty
+ * object.
+ */
 export function createResolver(document: OpenApiDocument): Resolve {
   return function resolve(value) {
     let fields = fieldsOf(value);
@@ -68,7 +71,7 @@ export function createResolver(document: OpenApiDocument): Resolve {
       const { $ref: reference, ...siblings } = fields;
       const steps = stepsOf(textOf(reference, Infinity));
       name ??= steps.at(-1);
-      // OpenAPI 3.1 allows a description next to a reference, which replaces that of the target.
+      // OpenAPI 3.1 allows a description beside a reference, and it replaces the target's description.
       fields = { ...targetOf(document, steps), ...siblings };
     }
     return { fields: NONE, name };
@@ -90,7 +93,7 @@ function unescaped(step: string): string {
 
 function targetOf(document: OpenApiDocument, steps: readonly string[]): Fields {
   let target: unknown = document;
-  // Reading own members only keeps `#/components/schemas/constructor` from reaching a prototype.
+  // Read only own members, so that `#/components/schemas/constructor` does not reach a prototype.
   for (const step of steps) target = Object.hasOwn(Object(target), step) ? fieldsOf(target)[step] : undefined;
   return steps.length === 0 ? NONE : fieldsOf(target);
 }

@@ -4,12 +4,15 @@ import { membersOf, typesOf } from "./schema-text.ts";
 const MAX_DEPTH = 5;
 const MAX_VALUES = 100;
 
-/** Returns the example that a parameter or media type gives, else one of its schema, else a value that fits the schema. */
+/**
+ * Returns the example of a parameter or media type, else an example of its schema, else a value that matches
+ * the schema.
+ */
 export function exampleOf(described: Fields, resolve: Resolve): unknown {
   return givenExample(described, resolve) ?? valueOf(described["schema"], resolve);
 }
 
-/** Returns the example that a parameter or media type gives itself or through its schema. */
+/** Returns the example of a parameter or media type, or else of its schema. */
 export function givenExample(described: Fields, resolve: Resolve): unknown {
   if (described["example"] !== undefined) return described["example"];
   for (const each of Object.values(fieldsOf(described["examples"]))) {
@@ -23,7 +26,7 @@ function exampleOfSchema(fields: Fields): unknown {
   return fields["example"] ?? listOf(fields["examples"])[0];
 }
 
-/** Returns a value that fits the schema, as far as that is possible without its patterns. */
+/** Returns a value that matches the schema, but not necessarily its patterns. */
 function valueOf(schema: unknown, resolve: Resolve): unknown {
   let values = 0;
 
@@ -37,7 +40,7 @@ function valueOf(schema: unknown, resolve: Resolve): unknown {
     const [variant] = [...listOf(fields["oneOf"]), ...listOf(fields["anyOf"])];
     if (variant !== undefined) return isFull ? null : value(variant, depth + 1);
     if ("properties" in fields || "allOf" in fields) {
-      // A schema that refers to itself ends here.
+      // Stop at a schema that refers to itself.
       if (isFull) return {};
       const members = membersOf(part, resolve)
         .slice(0, MAX_VALUES)

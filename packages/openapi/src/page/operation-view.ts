@@ -12,7 +12,7 @@ const LONGEST_TITLE = 200;
 const LONGEST_DESCRIPTION = 4000;
 const MAX_PARAMETERS = 100;
 
-/** Returns one line for an operation, for a page without room for more. */
+/** Returns an operation as one line, for a page that has reached its size limit. */
 export function operationLine({ method, path }: Operation): Html {
   return markup`<p><b>${method.toUpperCase()}</b> <code>${cut(path, LONGEST_PATH)}</code></p>
 `;

@@ -8,11 +8,11 @@ import {
   textOf,
 } from "./document-shape.ts";
 
-/** An operation of the document, with what it inherits from its path. */
+/** An operation of the document, including the members that it inherits from its path. */
 export interface Operation {
   readonly method: string;
   readonly path: string;
-  /** The path below the origin: that of the document's server and `path`. */
+  /** The path below the origin: the path of the document's server followed by `path`. */
   readonly target: string;
   readonly fields: Fields;
   readonly parameters: readonly Fields[];
@@ -24,7 +24,7 @@ export interface Group {
   readonly operations: readonly Operation[];
 }
 
-/** In the order in which the page shows the operations of a path. */
+/** The methods in the order in which the page shows them. */
 const METHODS = ["get", "head", "post", "put", "patch", "delete", "options", "trace"] as const;
 
 const LONGEST_TAG = 100;
@@ -86,7 +86,10 @@ export function basePath({ servers }: OpenApiDocument): string {
   return /^\/(?!\/)/.test(url) ? url.replace(/\/+$/, "") : "";
 }
 
-/** Returns each parameter once: one of the operation replaces one of the path with the same name and place. */
+/**
+ * Returns each parameter once: a parameter of the operation replaces the path's parameter with the same name
+ * and location.
+ */
 function lastOfEach(parameters: readonly Fields[]): readonly Fields[] {
   return [...new Map(parameters.map((each) => [jsonOf([each["in"], each["name"]]), each])).values()];
 }

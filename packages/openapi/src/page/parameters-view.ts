@@ -11,9 +11,9 @@ export interface Parameter {
   readonly name: string;
   readonly place: string;
   readonly required: boolean;
-  /** The example as it is sent. */
+  /** The example in its encoded form. */
   readonly texts: readonly string[];
-  /** How the values of a list are sent: repeated, separated by commas, or no list at all. */
+  /** How a list is encoded: as repeated parameters, separated by commas, or not at all for a single value. */
   readonly list: "repeated" | "commas" | undefined;
   readonly schema: string;
   readonly description: string;
@@ -37,7 +37,7 @@ export function parameterOf(fields: Fields, resolve: Resolve): Parameter {
   };
 }
 
-/** The script reads the name and the place from the cells. */
+/** The script reads the name and the location from the cells. */
 export function parametersView(parameters: readonly Parameter[]): Html | undefined {
   if (parameters.length === 0) return undefined;
   return markup`<h4>Parameters</h4>

@@ -22,7 +22,7 @@ function responseView(status: string, fields: Fields, resolve: Resolve): Html {
 <dt>${cut(status, LONGEST_NAME)}<dd><div class="text">${description}</div>${contents.map(
     ([type, content]) => {
       const { schema } = resolve(content).fields;
-      // The members of an error are the same for all operations.
+      // Omit the members of an error, which are the same for all operations.
       const members = status.startsWith("2") ? schemaList(schema, resolve) : undefined;
       const title = markup`${cut(type, LONGEST_NAME)}: <span class="type">${schemaText(schema, resolve)}</span>`;
       return members === undefined

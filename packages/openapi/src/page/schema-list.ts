@@ -29,7 +29,7 @@ export function schemaList(schema: unknown, resolve: Resolve): Html | undefined 
       );
     }
     if (items.length > 0) return markup`<ul>${items}</ul>`;
-    // The members of a list are those of its items.
+    // For a list, show the members of its items.
     return "items" in fields ? list(fields["items"], inside) : undefined;
   }
 

@@ -8,7 +8,7 @@ const MAX_ALTERNATIVES = 12;
 export function schemaText(schema: unknown, resolve: Resolve, depth = 0): string {
   if (schema === false) return "nothing";
   const { fields, name } = resolve(schema);
-  // A component of an object is known by its name; that of a simple value says little.
+  // The name of a component describes an object, but says little about a simple value.
   if (name !== undefined && (isObject(fields) || depth >= MAX_DEPTH)) return cut(name, LONGEST);
   if (depth >= MAX_DEPTH) return "…";
   const inner = (each: unknown): string => schemaText(each, resolve, depth + 1);

@@ -1,6 +1,6 @@
 /**
- * The script of the page, as text: it runs in the browser. Every text reaches the page through `textContent`, and the
- * token is never stored. What it knows of an operation is what the page shows.
+ * The script of the page as text, because it runs in the browser. It writes text only through `textContent`,
+ * never stores the token, and reads an operation only from the page.
  */
 export const SCRIPT = String.raw`const MAX_SHOWN = 200_000;
 const operations = [...document.querySelectorAll("details[data-method]")];

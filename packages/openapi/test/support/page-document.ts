@@ -4,7 +4,7 @@ const problem = {
   "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" } },
 };
 
-/** A document as a small service describes itself. */
+/** The document of a small service. */
 export const expenses = {
   openapi: "3.1.0",
   info: { title: "Expenses", version: "1.2.3", description: "Records expenses.\n\nAmounts are in euros." },

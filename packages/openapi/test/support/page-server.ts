@@ -17,13 +17,13 @@ export interface Received {
 }
 
 export interface PageServer extends Listening {
-  /** The requests of the API that arrived. */
+  /** The API requests that the server received. */
   readonly received: readonly Received[];
 }
 
 type Answer = (req: IncomingMessage, res: ServerResponse) => void;
 
-/** Serves the page of a document, its files, and an API that gives `answer` to every other request. */
+/** Serves the page of a document, its files, and an API that runs `answer` for every other request. */
 export async function servePage(document: OpenApiDocument, answer: Answer): Promise<PageServer> {
   const received: Received[] = [];
   const html = docsPage({ document, documentPath: "/openapi.json", assetPath: "/docs" });

@@ -21,8 +21,8 @@ export interface Answer {
 }
 
 /**
- * Starts an application whose callers name themselves: `X-Subject` is the verified subject, `X-Tenant` the granted tenant. It
- * returns the URL for every path, unless `set` adds other routes.
+ * Starts an application whose callers identify themselves: `X-Subject` is the verified subject, `X-Tenant` the granted
+ * tenant. It returns the URL for every path, unless `set` adds other routes.
  */
 export async function limitedApp(
   set: (app: Express, logger: CollectingLogger) => void,

@@ -17,7 +17,7 @@ export interface Bucket extends Record<string, unknown> {
 /** Maximum number of buckets per call, because every lock takes a slot of the server's shared memory. */
 export const MAX_BUCKETS = 1000;
 
-/** How a caller identifies buckets: by instants in them, or by the first days of their months. */
+/** The way in which a caller identifies buckets: by instants in them, or by the first days of their months. */
 export type LockBy = "instants" | "months";
 
 /**

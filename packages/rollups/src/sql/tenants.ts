@@ -32,8 +32,8 @@ export function totalsTenantsSql(definition: Definition, isFirst: boolean): stri
   // The collations of the two columns may differ, and the server does not compare such columns.
   const collation = tenantType === "text" ? ' collate "default"' : "";
   const own = `svc_tenants.tenant${collation}`;
-  // The first tenant from this one on is read through the index. For `not exists`, the server may read all rows, or join,
-  // which loses the order.
+  // Compare with the first tenant at or after this one, which the server reads through the index. For `not exists`, it may
+  // read all rows, or join, which loses the order.
   const found = `select each.${tenant} from ${source} as each where each.${tenant} >= ${own} order by each.${tenant}${collation} limit 1`;
   return skipping(
     table,

@@ -34,7 +34,7 @@ interface Submitter {
   query(stream: Writable): Writable;
 }
 
-/** How to load rows: a binary COPY for `pg` clients and the embedded database, otherwise inserts. */
+/** The method of loading rows: a binary COPY for `pg` clients and the embedded database, otherwise inserts. */
 export type Way = "stream" | "file" | "insert";
 
 /** @param files whether the login may read server files, including those of the embedded database */

@@ -28,7 +28,7 @@ export async function openFolder(dataDir: string, signal: AbortSignal): Promise<
 
 /**
  * Makes the files of a database in a child process, because the work blocks for many seconds, during which this process
- * could neither answer requests nor stop. Other errors than the signal's reason are found when the folder is opened.
+ * could neither answer requests nor stop. Errors other than the signal's reason appear when the folder is opened.
  */
 async function makeFiles(dataDir: string, signal: AbortSignal): Promise<void> {
   const program = fileURLToPath(new URL(`make-files${extname(import.meta.url)}`, import.meta.url));

@@ -62,7 +62,7 @@ export interface LaterIngest extends BoundCall {
   readonly tx?: Queryable | undefined;
 }
 
-/** A search: as for a store, with the condition on the metadata as `where`. */
+/** A search request of a store, except that `where` contains the condition on the metadata. */
 export interface BoundRequest extends Omit<SearchRequest, "filter">, BoundCall {
   /** Condition on the metadata. Default: none. */
   readonly where?: Filter | undefined;
@@ -93,9 +93,9 @@ export interface BoundSearch {
   stats(options?: BoundCall): Promise<Stats>;
   /** Returns the chunks of a text, in the size of this service. */
   split(text: string): string[];
-  /** Whether a text with this number of chunks should be queued: there is a queue, and `inlineChunks` is exceeded. */
+  /** Returns whether to queue a text with this number of chunks: there is a queue, and the number exceeds `inlineChunks`. */
   isLarge(chunkCount: number): boolean;
-  /** Returns the store itself, each call of which names its tenant. */
+  /** Returns the store itself, whose calls each take the tenant. */
   store(): Promise<SearchStore>;
 }
 
@@ -105,8 +105,9 @@ const CALL = ["tenant"];
 const SEARCH_MEMBERS = [...REQUEST_MEMBERS.filter((each) => each !== "filter"), "where", ...CALL];
 
 /**
- * Binds a store to the tenant of the current request or job, which `currentContext()` of `@svc/context` holds. Outside one,
- * each call names its tenant, or `tenant` holds for all; without any, the call throws `ERR_SVC_SEARCH_TENANT` (SEARCH-6).
+ * Binds a store to the tenant of the current request or job, which `currentContext()` of `@svc/context` holds. Outside a
+ * request or job, a call must pass its tenant unless the option `tenant` is set; otherwise it throws `ERR_SVC_SEARCH_TENANT`
+ * (SEARCH-6).
  *
  * @throws ConfigurationError
  */
@@ -133,7 +134,7 @@ export function bindSearch(given: BindSearchOptions): BoundSearch {
         "the tenant of the call is not the tenant of the request or job",
       );
     }
-    // The store refuses an invalid one (SEARCH-6).
+    // The store rejects an invalid tenant (SEARCH-6).
     return current ?? tenant ?? missingTenant();
   }
 
@@ -213,7 +214,7 @@ function chunksOf(
     checkText(content);
     return chunks(content, splitting).map((each) => ({ content: each, meta: metadata }));
   }
-  // The store refuses what is not a list of chunks.
+  // The store rejects a value that is not a list of chunks.
   if (metadata === undefined || !Array.isArray(content)) return content;
   return Array.from(content as readonly NewChunk[], (each) =>
     isObject(each) && (each.meta === undefined || isObject(each.meta))
@@ -231,7 +232,7 @@ function isObject(value: unknown): boolean {
   return typeof value === "object" && value !== null && !isList;
 }
 
-/** The store of a service embeds every text, unless the weights exclude the vector. */
+/** Returns the kind of a search. The store of a service embeds every text, unless the weights exclude the vector. */
 function kindOf({ text, weights }: BoundRequest): "vector" | "text" | "hybrid" {
   if (text === undefined || weights?.text === 0) return "vector";
   return weights?.vector === 0 ? "text" : "hybrid";

@@ -2,8 +2,8 @@ import type { Embed } from "../embed.ts";
 import { checkVector, type VectorShape } from "../embedding.ts";
 
 /**
- * Returns an embedder that fails where a wrong embedding would be the fault of the caller's own vector: so a service answers
- * 503, not 500, while its model returns embeddings of another length.
+ * Returns an embedder that rejects a wrong embedding as its own fault. Otherwise the store would report it as the fault of the
+ * caller's vector, and a service would answer 500, not 503, while its model returns embeddings of another length.
  */
 export function checkedEmbed(embed: Embed, shape: VectorShape): Embed {
   return async (texts, info) => {

@@ -1,4 +1,4 @@
-/** What a bound search, or the maintenance of its indexes, has done. It contains no tenant and no text. */
+/** Event of a bound search or of index maintenance. It contains no tenant and no text. */
 export type SearchEvent =
   | {
       readonly type: "searched";

@@ -8,7 +8,7 @@ interface IngestJob {
 }
 
 /**
- * Returns the handler of the jobs that `ingestLater()` queues, for the task `rag:ingest`. The tenant is that of the job's
+ * Returns the handler of the jobs that `ingestLater()` queues, for the task `rag:ingest`. The tenant comes from the job's
  * context.
  */
 export function ingestHandler(search: BoundSearch) {

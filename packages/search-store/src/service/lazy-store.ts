@@ -10,7 +10,7 @@ import type { SearchStore } from "../store.ts";
 const lazyOptions = defineOptions("createLazyStore()", {
   /** Creates the store on a database, once for each database that is tried. Required. */
   create: { kind: k.func<(db: Database) => SearchStore>() },
-  /** The database of the service. Default: none; the texts are then in the embedded one. */
+  /** The database of the service. Default: none; the embedded database then stores the texts. */
   db: { kind: k.optional(databaseKind) },
   /** Folder of an embedded database for a server without pgvector. Default: none; such a server then has no search. */
   embeddedFolder: { kind: k.optional(k.string()) },
@@ -21,18 +21,18 @@ const lazyOptions = defineOptions("createLazyStore()", {
 /** Options of {@link createLazyStore}. */
 export type LazyStoreOptions = OptionsOf<typeof lazyOptions>;
 
-/** A store that is opened when its server answers, or at its first use. */
+/** A store that is opened when its server responds, or at its first use. */
 export interface LazyStore {
   /** Returns the store if it is open. */
   opened(): SearchStore | undefined;
   /** Returns the store, opening it if necessary. @throws ProblemError 503 while it cannot be opened */
   store(): Promise<SearchStore>;
   /**
-   * Opens the store on the server, for the start of a service. Without pgvector, and while the server does not answer, it
-   * leaves that to the first probe or use, so that other work of the service does not wait.
+   * Opens the store on the server, for the start of a service. Without pgvector, or while the server does not respond, the
+   * first probe or use opens the store instead, so that the start does not wait.
    *
    * @throws SchemaError for an existing table that differs, and ConfigurationError for a text configuration that the server
-   *   does not have, at the first attempt only: a later one must not hold up the other tables of a running service
+   *   does not have, at the first attempt only: a later failure must not block the other tables of a running service
    */
   prepare(): Promise<void>;
   /** Reports the state for `/ready`, and opens the store if its server has pgvector by now. */
@@ -41,14 +41,14 @@ export interface LazyStore {
   close(): Promise<void>;
 }
 
-/** How long a call waits for the store to open, in milliseconds. */
+/** Longest time that a call waits for the store to open, in milliseconds. */
 const PATIENCE_MS = 15_000;
 /** Pause after a failed attempt to open the embedded database, which blocks this process, in milliseconds. */
 const PAUSE_MS = 5000;
 
 /**
- * Opens a store where pgvector is: on the server, else in an embedded database if there is a folder for one. Sends no
- * statement before `prepare()`, `check()` or the first use.
+ * Opens a store on the server if it has pgvector, else in an embedded database if `folder` is set. Sends no statement before
+ * `prepare()`, `check()` or the first use.
  *
  * @throws ConfigurationError
  */
@@ -166,7 +166,7 @@ function down(detail: string): CheckResult {
   return { healthy: false, detail };
 }
 
-/** Returns what is wrong with the settings or the server; undefined for an error of the connection or of a statement. */
+/** Returns the fault of the settings or the server; undefined for an error of the connection or of a statement. */
 function textOf(error: unknown): string | undefined {
   if (error instanceof SearchError) return error.message;
   if (!(error instanceof ConfigurationError)) return undefined;
@@ -182,7 +182,7 @@ function detailOf(error: unknown): string {
 }
 
 function unavailable(detail: string, cause?: unknown): Error {
-  // An error of the connection may end soon; any other needs an operator.
+  // A connection error may be temporary; an operator must resolve any other error.
   const isAway = cause !== undefined && textOf(cause) === undefined;
   const options = {
     ...(!isAway && { code: "ERR_SVC_SEARCH_EXTENSION" }),

@@ -7,7 +7,7 @@ import type { SearchStore } from "../store.ts";
 import type { SearchEvent } from "./events.ts";
 
 const maintenanceOptions = defineOptions("createMaintenance()", {
-  /** Returns the store; called for every run. While it returns undefined, there is nothing to do. Required. */
+  /** Returns the store; called for every run. While it returns undefined, runs do nothing. Required. */
   store: { kind: k.func<() => SearchStore | undefined>() },
   /** Seconds between two runs of `maintainIndexes()` after `start()`, at most a week; 0 for none. Default: 300. */
   maintainEverySeconds: { kind: k.withDefault(k.integer({ min: 0, max: 604_800 }), 300) },
@@ -28,23 +28,23 @@ const maintenanceOptions = defineOptions("createMaintenance()", {
 /** Options of {@link createMaintenance}. */
 export type MaintenanceOptions = OptionsOf<typeof maintenanceOptions>;
 
-/** Keeps the approximate indexes of a store in order, and measures them. */
+/** Maintains the approximate indexes of a store, and measures their recall. */
 export interface Maintenance {
   /**
-   * Runs `maintainIndexes()`, unless it runs in this process already. Resolves when it ends, at the latest after ten seconds,
-   * so that a job ends in time: a long build goes on. Failures are logged and noted.
+   * Runs `maintainIndexes()`, unless it already runs in this process. Resolves when it ends, or after ten seconds while a
+   * long build continues, so that a job ends in time. Failures are logged and noted.
    */
   maintain(): Promise<void>;
   /** Measures the recall of one of the ten largest tenants, in the same way. */
   measure(): Promise<void>;
   /**
-   * Sentences for `/ready` about the last run and the last measurement in this process; none while both are in order. A note
-   * ends after three intervals, because the next runs may have been in other processes.
+   * Notes for `/ready` about the last run and the last measurement in this process; none while both succeed. A note ends
+   * after three intervals, because the next runs may have been in other processes.
    */
   notes(): readonly string[];
-  /** Starts both at their intervals, for a process without a job queue. */
+  /** Starts the timers of both tasks, for a process without a job queue. */
   start(): void;
-  /** Starts no more runs, and resolves when the running ones end, or after `hurry()`. */
+  /** Starts no more runs. Resolves when the running work ends, or after `hurry()`. */
   stop(): Promise<void>;
   hurry(): void;
 }
@@ -110,7 +110,7 @@ export function createMaintenance(given: MaintenanceOptions): Maintenance {
     maintain: briefly(maintain),
     measure: briefly(measure),
     notes: () => [
-      // `/ready` cuts a detail at 200 characters, so each reason is named once.
+      // `/ready` truncates a detail to 200 characters, so name each reason only once.
       ...Array.from(
         Map.groupBy(failures.current(), ({ text }) => text),
         ([reason, each]) => `${each.map(({ what }) => what).join(" and ")} failed: ${reason}`,
@@ -130,11 +130,11 @@ export function createMaintenance(given: MaintenanceOptions): Maintenance {
   };
 }
 
-/** Notes that end by themselves. */
+/** Notes that expire. */
 function createNotes(now: () => number) {
   const notes = new Map<string, { readonly text: string; readonly untilMs: number }>();
   return {
-    /** @param everySeconds interval at which the note is renewed; with 0 it does not end by itself */
+    /** @param everySeconds interval at which the note is renewed; 0 if the note never expires */
     set(what: string, text: string, everySeconds: number): void {
       const untilMs = everySeconds === 0 ? Infinity : now() + SHOWN_INTERVALS * everySeconds * 1000;
       notes.set(what, { text, untilMs });

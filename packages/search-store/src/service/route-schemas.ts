@@ -6,7 +6,7 @@ type Body<T> = DescribedSchema<T> & { readonly validator: StandardSchema<T> };
 interface Member {
   readonly schema: Readonly<Record<string, unknown>>;
   readonly isRequired: boolean;
-  /** Completes "must be". */
+  /** Text that follows "must be" in an error message. */
   readonly expects: string;
   readonly accepts: (value: unknown) => boolean;
 }
@@ -34,7 +34,7 @@ function object(description: string, maxBytes?: number): Member {
   };
 }
 
-/** Every chunk of a text stores the metadata, so that a small body could otherwise fill many megabytes. */
+/** Limits the metadata: every chunk of a text stores it, so a small body could otherwise fill many megabytes. */
 const MAX_METADATA_BYTES = 4096;
 
 const limit: Member = {

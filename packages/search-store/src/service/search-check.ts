@@ -3,7 +3,7 @@ import type { LazyStore } from "./lazy-store.ts";
 import type { Maintenance } from "./maintenance.ts";
 
 /**
- * Returns the check `search`: where the texts are, and what the maintenance has noted. Notes are never critical.
+ * Returns the check `search`: the location of the texts and the notes of the maintenance. Notes are never critical.
  *
  * @param critical whether a store that cannot be used makes the service unavailable
  */

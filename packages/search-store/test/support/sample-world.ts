@@ -24,10 +24,10 @@ export function openEmbedded(): Promise<unknown> {
   return Promise.resolve({ ...db, close: () => Promise.resolve() });
 }
 
-/** Runs the first sample of the README in this process, to save a second embedded database. @returns its output */
-export async function runHere(embedded: Backend["db"]): Promise<string> {
+/** Runs a sample of the README in this process, to save a second embedded database. @returns its output */
+export async function runHere(embedded: Backend["db"], sample: number): Promise<string> {
   const readme = new URL("../../README.md", import.meta.url);
-  const [code = ""] = codeBlocks(await readFile(readme, "utf8"), "js");
+  const code = codeBlocks(await readFile(readme, "utf8"), "js")[sample] ?? "";
   const opens = 'import { openEmbedded } from "@svc/search-store/pglite";';
   if (!code.includes(opens)) throw new Error("the sample opens no embedded database");
   const world = `import { console, openEmbedded } from ${JSON.stringify(import.meta.url)};`;

@@ -1,12 +1,12 @@
 import { statementTokens } from "./statement-tokens.ts";
 
-/** What a span shows of an SQL text besides the text itself. */
+/** The description of an SQL text in a span, without the text itself. */
 export interface StatementDescription {
-  /** First keyword in upper case; after common table expressions, that of the main query where it can be found. */
+  /** First keyword in upper case; after common table expressions, the keyword of the main query if it can be found. */
   readonly operation: string | undefined;
   /** Name as written, without quotes; undefined unless the text is one statement that uses one table. */
   readonly table: string | undefined;
-  /** Whether the text contains values, so that it will hardly be sent again. */
+  /** Whether the text contains values and is therefore unlikely to be sent again. */
   readonly hasLiterals: boolean;
 }
 

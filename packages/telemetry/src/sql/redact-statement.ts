@@ -13,11 +13,11 @@ export function redactStatement(text: string): string {
       gap = redacted.length > 0;
       continue;
     }
-    // A character has at most two code units, and more characters than the limit are not needed.
+    // Read no more than the limit needs: a character has at most two code units.
     const piece =
       kind === "literal" ? ["?"] : Array.from(text.slice(start, Math.min(end, start + 2 * MAX_TEXT + 2)));
     const room = MAX_TEXT - redacted.length - (gap ? 1 : 0);
-    // Half of a quoted identifier would read as a literal without an end.
+    // A truncated quoted identifier would look like an unterminated literal.
     if (room <= 0 || (kind === "quoted" && piece.length > room)) break;
     if (gap) redacted.push(" ");
     redacted.push(...piece.slice(0, room));

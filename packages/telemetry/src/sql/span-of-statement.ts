@@ -36,7 +36,7 @@ export function createSpanOfStatement(recordStatement: boolean): (text: string) 
   }
 
   return function spanOfStatement(text) {
-    // To read or hash a long text, such as that of a bulk insert, would block the event loop.
+    // Reading or hashing a long text, such as that of a bulk insert, would block the event loop.
     if (text.length > MAX_READ_CHARACTERS) return describe(text.slice(0, MAX_READ_CHARACTERS), true);
     const known = plain.get(text);
     if (known !== undefined) return known;

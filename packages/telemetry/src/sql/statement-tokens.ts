@@ -8,8 +8,8 @@ export interface Token {
 }
 
 /**
- * Splits an SQL text into tokens as PostgreSQL does, in linear time. A quoted token without an end is a literal. After
- * a token that servers read differently, the rest of the text is one literal.
+ * Splits an SQL text into tokens as PostgreSQL does, in linear time. An unterminated quoted token is a literal. After a
+ * token that servers read differently, the rest of the text is one literal.
  */
 export function* statementTokens(text: string): Generator<Token, void> {
   for (let start = 0; start < text.length;) {
@@ -144,7 +144,7 @@ const ASCII = Uint8Array.from({ length: 128 }, (_, code) => {
   return character === "$" ? DOLLAR : 0;
 });
 
-/** PostgreSQL takes all characters outside ASCII for letters. */
+/** PostgreSQL treats all characters outside ASCII as letters. */
 function classAt(text: string, at: number): number {
   const code = text.charCodeAt(at);
   return code >= 128 ? LETTER : (ASCII[code] ?? 0);

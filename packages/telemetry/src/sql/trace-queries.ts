@@ -50,14 +50,14 @@ export function createQueryTracer(options: QueryTracerOptions): (target: TracedP
     const isWrapped = Object.hasOwn(client, "query");
     // A method of another wrapper may accept only SQL text.
     if (!isWrapped) takesPlanned(client as never, client);
-    // An instrumentation leaves the driver's method in this property.
+    // An instrumentation stores the driver's original method in this property.
     const value = tracedQuery(client.query, isWrapped || "__original" in client.query);
     Object.defineProperty(client, "query", { value, writable: true, configurable: true });
   }
 
   /**
    * @param isWrapped whether the method belongs to another wrapper, which must not create a second span. The driver itself
-   * needs no context; to enter one for each statement adds a tenth to the cost of its span.
+   *   needs no context, and entering one for each statement would add a tenth to the cost of its span.
    */
   function tracedQuery(query: Method, isWrapped: boolean): Method {
     return function (this: unknown, ...args) {
@@ -115,7 +115,7 @@ export function createQueryTracer(options: QueryTracerOptions): (target: TracedP
     return attempt(() => spans.bind(callback)) ?? callback;
   }
 
-  /** Returns arguments with which the end of the statement is observed; undefined for a statement with a promise. */
+  /** Returns arguments that report the end of the statement; undefined if the statement returns a promise. */
   function watch(client: PgClient, args: readonly unknown[], span: StartedSpan): unknown[] | undefined {
     const [statement, second, third] = args;
     const { submit, callback: own } = Object(statement) as Partial<Record<"submit" | "callback", unknown>>;

@@ -6,7 +6,7 @@ import type { OpenTelemetry } from "../../src/packages.ts";
 /** Where a call fails: before it has an effect, or after it. */
 export type FaultPlace = "before" | "after";
 
-/** OpenTelemetry of which one call throws. */
+/** An OpenTelemetry API in which one call throws. */
 export interface FaultyOpenTelemetry {
   readonly api: OpenTelemetry["api"];
   readonly tracer: api.Tracer;

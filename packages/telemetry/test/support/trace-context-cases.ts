@@ -122,7 +122,7 @@ export const traceparentCases: readonly TraceContextCase[] = [
   accepts("flags fc, of which none is defined", `00-${TRACE_ID}-${CALLER}-fc`, "00"),
 ];
 
-/** Versions that the recommendation lets a service continue as version 00, and that the contract refuses (COR-10). */
+/** Versions that the recommendation allows a service to treat as version 00, and that the contract rejects (COR-10). */
 export const futureVersionCases: readonly TraceContextCase[] = [
   refuses("version cc", `cc-${REST}`),
   refuses("version cc with a fifth field", `cc-${REST}-next`),

@@ -31,7 +31,7 @@ export const stacks: Readonly<
   ),
 };
 
-/** Replaces a verifier: takes the verified caller from `Authorization: Test <JSON>`. Never refuses. */
+/** Replaces a verifier: reads the verified caller from `Authorization: Test <JSON>`, and rejects no request. */
 export const verified: Middleware = (req, _res, next) => {
   const given = /^Test (.*)$/.exec(req.headers.authorization ?? "")?.[1];
   if (given !== undefined && given !== "expired") {

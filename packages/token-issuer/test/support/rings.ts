@@ -43,7 +43,7 @@ export function refusal(run: () => unknown, reason: string): KeyRingError {
   return error;
 }
 
-/** Reads a value repeatedly until it satisfies `holds`, and returns it. Another thread or the file system changes it. */
+/** Reads a value, which another thread or the file system changes, until it satisfies `holds`, and returns it. */
 export async function eventually<T>(read: () => T, holds: (value: T) => boolean): Promise<T> {
   const end = performance.now() + 15_000;
   for (;;) {

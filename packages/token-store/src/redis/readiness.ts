@@ -3,8 +3,8 @@ import { replyWord } from "@svc/redis/scripts";
 import { DeadlineError, withDeadline } from "@svc/resilience";
 import type { RedisLike } from "./options.ts";
 
-// INFO runs in a script, because `RedisLike` has no other method for it. The key makes a cluster always ask the same
-// server.
+// INFO runs in a script, because `RedisLike` has no other method for it. Because of the key, a cluster always runs it on
+// the same server.
 const LOOK = `redis.call('EXISTS', KEYS[1])
 return redis.call('INFO', 'memory')`;
 

@@ -34,7 +34,7 @@ export function createRedisTokenStore(options: RedisTokenStoreOptions): RedisTok
   // itself.
   const endsInTime = (redis.commandTimeoutMs ?? Infinity) <= timeoutMs;
   let split = redis.isCluster === true;
-  // How many milliseconds the server's clock is ahead of `now()`.
+  // Milliseconds by which the server's clock is ahead of `now()`.
   let aheadMs = 0;
 
   /** Retries an operation whose response may have been lost. The operation must be safe to repeat. */

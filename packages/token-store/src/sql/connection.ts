@@ -13,7 +13,7 @@ import type { ResolvedTokenStore } from "./options.ts";
 // The server cancels a statement before the caller's deadline, so the caller knows that a rejected statement had no
 // effect.
 const SERVERS_SHARE = 0.9;
-// SQLSTATEs of a canceled statement and of a lock timeout.
+// The SQLSTATEs of a canceled statement and of a lock timeout.
 const TIMED_OUT: ReadonlySet<string | undefined> = new Set(["57014", "55P03"]);
 
 export type Connection = ReturnType<typeof createConnection>;

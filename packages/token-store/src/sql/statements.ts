@@ -8,10 +8,13 @@ import { began, instant, interval, keyOf, nonceOf } from "./marks.ts";
 // Only the row of a used token has a nonce. Meaning of `deadline`: for a used token, the end of its grace window; for a
 // subject, the time before which sessions are revoked; `-infinity` for a revoked token; null for a family.
 
-/** Column that tells whether the statement runs inside a transaction of the caller, who could roll it back. */
+/**
+ * Column that states whether the statement runs inside the caller's transaction, which the caller could roll
+ * back.
+ */
 const NESTED = "now() <> statement_timestamp() as nested";
 
-// An integer, because a low `extra_float_digits` would truncate a float.
+// The value is an integer, because a low `extra_float_digits` would truncate a float.
 const SERVER_MS = "floor(extract(epoch from clock_timestamp()) * 1000)::bigint as server_ms";
 
 /** Condition for a row that has not expired. Expired rows count as absent even before they are deleted. */

@@ -58,7 +58,7 @@ export function createPostgresTokenStore(given: PostgresTokenStoreOptions): Post
   // A random start keeps replicas that start together from sweeping at the same time.
   let sweepDue = sweepEveryMs > 0 ? now() + sweepEveryMs * Math.random() : Infinity;
   let stopped = false;
-  // How many milliseconds the server's clock is ahead of `now()`; a guess until the first response.
+  // Milliseconds by which the server's clock is ahead of `now()`; a guess until the first response.
   let aheadMs = Date.now() - now();
   let sweeping: Promise<unknown> = Promise.resolve();
 

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { RevocableToken, Rotation, TokenStore } from "@svc/context";
 
-/** How the suite creates and releases the stores that it tests. */
+/** The functions with which the suite creates and releases the stores that it tests. */
 export interface TokenStoreSuite {
   /**
    * Creates a store, or returns an existing one. Stores may share their data, because every case uses its own random

@@ -1,12 +1,12 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-/** A proxy between a client and a server, which can drop answers. */
+/** A proxy between a client and a server, which can drop replies. */
 export interface AnswerCutter extends AsyncDisposable {
   readonly url: string;
   /** Closes the connection instead of passing on a reply, for each of the next `times` replies. */
   cutNext(times: number): void;
-  /** Number of dropped answers. */
+  /** Number of dropped replies. */
   readonly cuts: number;
 }
 

@@ -3,7 +3,7 @@ import type { ServerResponse } from "node:http";
 import type { Encoding, RequestContent } from "@svc/conformance/otlp";
 
 /**
- * How the receiver answers:
+ * How the receiver responds:
  *
  * - `accept`: 200, or 4xx for a faulty request
  * - `refuse`: destroys the socket once the headers of a request have arrived
@@ -19,7 +19,7 @@ const CONTENT_TYPES: Readonly<Record<Encoding, string>> = {
   protobuf: "application/x-protobuf",
 };
 
-/** Answers a request whose body has arrived. */
+/** Responds to a request whose body has arrived. */
 export function answer(
   res: ServerResponse,
   content: RequestContent,

@@ -31,7 +31,7 @@ const kinds = [
 
 export type CanaryKind = (typeof kinds)[number];
 
-/** A value for each place that occurs nowhere else. */
+/** A unique value for each place. */
 export type Canaries = Readonly<Record<CanaryKind, string>>;
 
 export function newCanaries(): Canaries {
@@ -39,7 +39,7 @@ export function newCanaries(): Canaries {
   return Object.fromEntries(values) as Canaries;
 }
 
-/** What a service has written: exported bodies, log lines, and pages by path. */
+/** The output of a service: exported bodies, log lines, and pages by path. */
 export interface Written {
   readonly bodies: readonly Buffer[];
   readonly lines: readonly string[];
@@ -47,8 +47,8 @@ export interface Written {
 }
 
 /**
- * Returns where values were written, by kind: `export`, a page's path, or the message of a log line with the member
- * that contains the value. Leaves out kinds without a place.
+ * Returns where values were written, by kind: `export`, a page's path, or the message of a log line with the member that
+ * contains the value. Omits kinds without a place.
  */
 export function placesOf(
   values: Readonly<Record<string, string>>,

@@ -25,11 +25,11 @@ export interface ReceivedRequest {
   readonly encoding: Encoding | undefined;
   /** The number of spans in the body, accepted or not; 0 for a refused request, whose body is not read. */
   readonly spanCount: number;
-  /** What is wrong with the request; undefined for a valid one. */
+  /** The fault of the request; undefined for a valid request. */
   readonly fault: string | undefined;
 }
 
-/** A receiver of OTLP/HTTP traces on the loopback interface. Disposing of it destroys its sockets. */
+/** A receiver of OTLP/HTTP traces on the loopback interface. Disposal destroys its sockets. */
 export interface OtlpReceiver extends AsyncDisposable {
   /** The endpoint for traces, with its path. */
   readonly url: string;

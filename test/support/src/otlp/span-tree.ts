@@ -1,8 +1,8 @@
 import type { ReceivedSpan } from "@svc/conformance/otlp";
 
 /**
- * Returns the spans below a parent as indented lines with kind and name, in the order of their starts; jobs and events,
- * which other processes may run, come last.
+ * Returns the spans below a parent as indented lines with kind and name, in the order of their starts. Jobs and events come
+ * last, because other processes may run them.
  *
  * @param parentId undefined for the spans without a parent
  */

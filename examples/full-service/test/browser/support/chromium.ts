@@ -7,7 +7,7 @@ export function launchChromium(
 ): Promise<Browser> {
   return chromium.launch({
     executablePath,
-    // Chromium refuses to build its sandbox as root.
+    // Chromium cannot create its sandbox as root.
     chromiumSandbox: process.getuid?.() !== 0,
     // Real browsers restore pages from the back-forward cache.
     ignoreDefaultArgs: ["--disable-back-forward-cache"],

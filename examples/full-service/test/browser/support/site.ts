@@ -114,7 +114,7 @@ export function testSite(
   };
 }
 
-/** Returns the example's configuration as a deployment would write it. */
+/** Returns the example's configuration in the form of a deployment. */
 function stagingConfiguration(provider: DemoProvider, redirectUri: string): string {
   return configuration({ demo: { provider, redirectUri } })
     .toml.replace(/^\[service\]$/m, `[service]\ntrusted_proxies = ["loopback"]\ntrusted_hosts = ["${host}"]`)

@@ -11,7 +11,7 @@ export interface Answer {
   readonly body: Buffer;
 }
 
-/** A request with a body: one piece is sent with its length, several are sent in chunks. */
+/** A request with a body: a single piece is sent with its length, several pieces are sent in chunks. */
 export interface Sending extends RequestOptions {
   readonly headers?: OutgoingHttpHeaders;
   readonly body?: string | readonly string[];
@@ -32,13 +32,13 @@ export async function send(url: string, { body, ...options }: Sending = {}): Pro
   return { status, headers, rawHeaders, body: await buffer(response) };
 }
 
-/** Headers of one connection, and the time, which may be another for the second of two requests. */
+/** Headers of one connection, and the date, which may differ between two requests. */
 const IGNORED: ReadonlySet<string> = new Set(["connection", "keep-alive", "transfer-encoding", "date"]);
 
 /** The part of a response that must be the same with and without a gateway. */
 export interface Comparable {
   readonly status: number | undefined;
-  /** In their order, with names in lower case. */
+  /** Headers in the order of the response, with names in lower case. */
   readonly headers: readonly string[];
   readonly body: string;
 }

@@ -3,7 +3,7 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { nginxSite } from "./nginx-site.ts";
 
-/** A server in a process of its own; disposing of it ends the process. */
+/** A server in its own process; disposing of it ends the process. */
 export interface InteropServer extends AsyncDisposable {
   readonly url: string;
 }
