@@ -1,9 +1,11 @@
 import { type CacheOptions, createCache } from "@svc/cache";
 import { type RedisServer, startRedis, testProgram } from "@svc/dev-services";
+import { fromNodeRedis } from "@svc/redis";
 import { rejection, until } from "@svc/test-support";
 import { expect } from "chai";
 import { EventEmitter } from "node:events";
 import { Redis } from "ioredis";
+import { createClient } from "redis";
 import { PATIENT } from "./support/warm-cache.ts";
 
 describe("createCache({ client })", function () {
@@ -41,6 +43,25 @@ describe("createCache({ client })", function () {
       reason: "stopped",
     });
     expect(await client.get("p:answer")).to.equal("42");
+  });
+
+  it("stores values through a client of node-redis, and leaves it open", async () => {
+    const client = createClient({ url: server.url });
+    await client.connect();
+    try {
+      const cache = createCache({ client: fromNodeRedis(client), keyPrefix: "n:", ...PATIENT });
+      expect(await cache.getOrSet("answer", 60, () => 42)).to.equal(42);
+      expect(await cache.get("answer")).to.equal(42);
+      await cache.delete("gone");
+      expect(await cache.readiness().check(AbortSignal.timeout(15_000))).to.include({
+        healthy: true,
+        detail: "connected",
+      });
+      await cache.stop();
+      expect(await client.get("n:answer")).to.equal("42");
+    } finally {
+      client.destroy();
+    }
   });
 
   it("closes the client on stop() if closeClient is set", async () => {

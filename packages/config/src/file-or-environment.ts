@@ -245,5 +245,7 @@ function fromVariable(
 
 function wrongValue(kind: Kind<unknown>, value: unknown, concealed: boolean): string {
   const hidden = concealed || kind.secret === true || (typeof value === "string" && isSecretText(value));
-  return `must be ${kind.expects}${hidden ? " (the value is not shown)" : `; it is ${showValue(value)}`}`;
+  if (hidden) return `must be ${kind.expects} (the value is not shown)`;
+  const hint = kind.hint?.(value);
+  return `must be ${kind.expects}; it is ${showValue(value)}${hint === undefined ? "" : `; ${hint}`}`;
 }

@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import { defineOptions, environmentNames, fault, kinds as k, type ResolvedOptions } from "@svc/options";
+import { defineOptions, fault, kinds as k, type ResolvedOptions } from "@svc/options";
 
 const levels = ["TRACE", "DEBUG", "INFO", "WARN", "WARNING", "ERROR", "FATAL", "CRITICAL", "SILENT"];
 
@@ -87,7 +87,7 @@ export const serviceTable = defineOptions("[service]", {
   /** The environment; `SVC_ENV` wins (ENV-2). Default: local. */
   env: {
     key: "env",
-    kind: k.withDefault(k.oneOf(...environmentNames), "local"),
+    kind: k.withDefault(k.environmentName, "local"),
     env: "SVC_ENV",
     wins: "env",
   },

@@ -32,7 +32,7 @@ describe("loadConfig() with environment variables", () => {
 
   it("ENV-2 rejects an unknown SVC_ENV, and lists the known environments", () => {
     expect(faultsOf("", { SVC_ENV: "production" })).to.deep.equal([
-      'SVC_ENV: must be one of "local", "dev", "staging", "prod"; it is "production"',
+      'SVC_ENV: must be one of "local", "dev", "staging", "prod"; it is "production"; did you mean "prod"?',
     ]);
   });
 

@@ -1,10 +1,13 @@
 import { type Attempt, type Breaker, BreakerOpenError, withDeadline } from "@svc/resilience";
-import type { ClientBase, Pool, PoolClient } from "pg";
+import { Client, type ClientBase, type ClientConfig, type Pool, type PoolClient } from "pg";
 import { cut } from "./guarded-client.ts";
 import type { ResolvedDatabase } from "./options.ts";
 import { hasEnded } from "./pool-kind.ts";
 import type { PoolSource } from "./pool-source.ts";
 import { exhausted, notAnswering } from "./problems.ts";
+
+/** Requests that have given up remain in the pool's queue; with so many of them, no further request is queued. */
+const MOST_ABANDONED = 1000;
 
 /**
  * Guards the connections that it lends from the caller's pool. Changes no setting of the pool and its connections, which
@@ -21,6 +24,8 @@ export function guardPool(options: ResolvedDatabase, pool: Pool, breaker: Breake
   /** Number of connections that were in use before. */
   let takenBefore = pool.totalCount - pool.idleCount;
   const open = new Set<ClientBase>();
+  /** Number of requests that have given up but are still in the pool's queue. */
+  let abandoned = 0;
   const onReturn = new Map<ClientBase, () => void>();
   /** Whether the pool has opened a connection since the last failure. */
   let hasOpened = false;
@@ -29,12 +34,14 @@ export function guardPool(options: ResolvedDatabase, pool: Pool, breaker: Breake
   const onConnect = (client: PoolClient): void => {
     hasOpened = true;
     madeIn.set(client, generation);
-    // One packet may contain the end of the handshake and an error, before the borrower adds its own listener.
+    // One packet may contain the end of the handshake and an error, before the borrower adds its own listener. Removed when
+    // the connection is first returned.
     client.on("error", ignore);
   };
   const onAcquire = (client: PoolClient): void => void taken.add(client);
   const onRelease = (_error: unknown, client: PoolClient): void => {
     if (!taken.delete(client)) takenBefore = Math.max(0, takenBefore - 1);
+    client.removeListener("error", ignore);
     open.delete(client);
     onReturn.get(client)?.();
   };
@@ -42,8 +49,12 @@ export function guardPool(options: ResolvedDatabase, pool: Pool, breaker: Breake
   pool.on("acquire", onAcquire);
   pool.on("release", onRelease);
 
-  // Connections that are still being opened are not in use.
-  const inUse = (): number => Math.min(taken.size + takenBefore, pool.totalCount - pool.idleCount);
+  // Connections that are still being opened are not in use. Some of those in `takenBefore` may have been such connections.
+  function inUse(): number {
+    const notIdle = pool.totalCount - pool.idleCount;
+    takenBefore = Math.max(0, Math.min(takenBefore, notIdle - taken.size));
+    return Math.min(taken.size + takenBefore, notIdle);
+  }
 
   function isCurrent(client: PoolClient): boolean {
     // A connection that is older than this call counts as opened when it is first lent.
@@ -52,7 +63,8 @@ export function guardPool(options: ResolvedDatabase, pool: Pool, breaker: Breake
   }
 
   async function connect(): Promise<PoolClient> {
-    for (;;) {
+    // Each round closes a connection of the pool, which has at most `max`; the next ones are new.
+    for (let round = 0; round <= max; round++) {
       const client = await lendable();
       if (closed) {
         client.release();
@@ -64,8 +76,9 @@ export function guardPool(options: ResolvedDatabase, pool: Pool, breaker: Breake
         return client;
       }
       client.release(true);
-      cut(client);
+      void cut(client);
     }
+    throw notAnswering(new Error("the connections that the pool opens are in a transaction"));
   }
 
   function failed(attempt = breaker.attempt()): void {
@@ -75,15 +88,21 @@ export function guardPool(options: ResolvedDatabase, pool: Pool, breaker: Breake
 
   async function lendable(): Promise<PoolClient> {
     if (closed) throw stopped();
+    if (hasEnded(pool)) throw notAnswering(new Error(POOL_HAS_ENDED));
+    if (abandoned >= MOST_ABANDONED) throw exhausted(new Error("too many requests wait for a connection"));
     // The pool goes on opening connections after the deadline of the request that needed them.
     if (hasOpened && breaker.state !== "closed") breaker.attempt()?.succeeded();
     const attempt = attemptToOpen();
     try {
-      const client = await withDeadline(acquireTimeoutMs, take);
+      const client = await withDeadline(acquireTimeoutMs, take, { onTimeout: () => (abandoned += 1) });
       if (isCurrent(client)) attempt?.succeeded();
       else attempt?.cancelled();
       return client;
     } catch (error) {
+      if (hasEnded(pool)) {
+        attempt?.cancelled();
+        throw notAnswering(new Error(POOL_HAS_ENDED, { cause: error }));
+      }
       if (inUse() >= max) {
         attempt?.cancelled();
         throw exhausted(error);
@@ -103,17 +122,22 @@ export function guardPool(options: ResolvedDatabase, pool: Pool, breaker: Breake
   }
 
   async function take(signal: AbortSignal): Promise<PoolClient> {
-    const client = await pool.connect();
-    // The deadline has passed, so no caller waits for this connection.
-    if (signal.aborted) client.release();
-    return client;
+    try {
+      const client = await pool.connect();
+      // The deadline has passed, so no caller waits for this connection.
+      if (signal.aborted) client.release();
+      return client;
+    } finally {
+      if (signal.aborted) abandoned -= 1;
+    }
   }
 
   async function returned(client: ClientBase): Promise<void> {
-    await new Promise<void>((resolve) => {
-      onReturn.set(client, resolve);
-      client.once("end", resolve);
-    });
+    const { promise, resolve } = Promise.withResolvers<void>();
+    onReturn.set(client, resolve);
+    client.once("end", resolve);
+    await promise;
+    client.removeListener("end", resolve);
   }
 
   return {
@@ -121,6 +145,8 @@ export function guardPool(options: ResolvedDatabase, pool: Pool, breaker: Breake
     max,
     // The pool hides the password from enumeration, so the spread does not copy it.
     client: { ...pool.options, password: pool.options.password },
+    newClient: (config) => new (clientClassOf(pool))(config),
+    lendsNone: () => (hasEnded(pool) ? POOL_HAS_ENDED : undefined),
     open,
     statementDeadlineMs: options.statementTimeoutMs,
     connect,
@@ -142,11 +168,20 @@ export function guardPool(options: ResolvedDatabase, pool: Pool, breaker: Breake
       pool.removeListener("acquire", onAcquire);
       pool.removeListener("release", onRelease);
       pool.removeListener("error", onError);
+      for (const client of taken) client.removeListener("error", ignore);
     },
   };
 }
 
+const POOL_HAS_ENDED = "the pool has ended";
+
 const ignore = (): void => undefined;
+
+// The class may know how to connect, for example with a token that it requests.
+function clientClassOf(pool: Pool): new (config: ClientConfig) => Client {
+  const { Client: own } = pool as { readonly Client?: unknown };
+  return typeof own === "function" ? (own as typeof Client) : Client;
+}
 
 const stopped = (): Error => notAnswering(new Error("the database was stopped"));
 

@@ -103,7 +103,7 @@ export function createDatabase(given: DatabaseOptions): Database {
       ? openPool(resolved, namesOf(given, databaseOptions.subject), breaker)
       : guardPool(resolved, resolved.pool, breaker);
   const { pool, max, open, statementDeadlineMs, onStuck } = source;
-  const options = { ...resolved, client: source.client, logger };
+  const options = { ...resolved, logger };
   const warn = atMostEvery(
     WARN_EVERY_MS,
     (suppressed, error: unknown) =>
@@ -118,7 +118,7 @@ export function createDatabase(given: DatabaseOptions): Database {
   pool.on("error", onError);
 
   let rowSecurity = options.rowSecurity ?? false;
-  const probe = createProbe(options, open, {
+  const probe = createProbe(options, source, {
     rowSecurity: () => rowSecurity,
     meta: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount, max }),
   });
@@ -151,14 +151,16 @@ export function createDatabase(given: DatabaseOptions): Database {
 
   async function close(): Promise<void> {
     probe.close();
+    const closing = source.close();
     try {
-      await withDeadline(stopTimeoutMs, () => source.close());
-      // Not after the deadline: connections that were cut cause errors on the pool.
+      await withDeadline(stopTimeoutMs, () => closing);
       source.detach(onError);
     } catch (error) {
       const reason = error instanceof DeadlineError ? "still in use at the deadline" : safeErrorText(error);
       logger?.warn({ database: name, reason, connections: open.size }, "database connections were cut");
-      for (const client of open) cut(client);
+      const closed = Promise.allSettled([closing, ...[...open].map(cut)]);
+      // The connections cause errors on the pool when they close.
+      void closed.then(() => setImmediate(() => source.detach(onError)));
     }
   }
 

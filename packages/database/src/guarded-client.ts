@@ -1,5 +1,6 @@
 import type { Breaker } from "@svc/resilience";
 import { BreakerOpenError } from "@svc/resilience";
+import type { Socket } from "node:net";
 import { Client, type ClientBase, type ClientConfig } from "pg";
 
 type Connected = (error: Error | null, client?: Client) => void;
@@ -73,11 +74,20 @@ async function connectGuarded(
 
 const ignore = (): void => undefined;
 
-/** Destroys a connection's socket without the protocol's termination message. */
-export function cut(client: ClientBase): void {
-  (client as Partial<WithSocket>).connection?.stream?.destroy();
+/**
+ * Destroys a connection's socket without the protocol's termination message. Nothing throws the error that this causes.
+ *
+ * @returns a promise that resolves when the socket is closed
+ */
+export async function cut(client: ClientBase): Promise<void> {
+  client.on("error", ignore);
+  const { stream } = (client as Partial<WithSocket>).connection ?? {};
+  if (stream === undefined || stream.closed === true) return;
+  const closed = new Promise((resolve) => stream.once("close", resolve));
+  stream.destroy();
+  await closed;
 }
 
 interface WithSocket {
-  readonly connection: { readonly stream?: { destroy(): void } };
+  readonly connection: { readonly stream?: Pick<Socket, "closed" | "destroy" | "once"> };
 }

@@ -146,10 +146,7 @@ function faultsOfPool(pool: Pool, closePool: boolean, closeName: string): readon
   if (hasEnded(pool)) return [fault("pool", "has ended; pass a pool that is open")];
   if (hasOldDriver(pool)) {
     return [
-      fault(
-        "pool",
-        "has connections without getTransactionStatus(); use a newer version of pg, not pg.native",
-      ),
+      fault("pool", "has connections without getTransactionStatus(); use pg 8.21 or later, not pg.native"),
     ];
   }
   if (closePool && typeof (pool as Partial<Pool>).end !== "function") {

@@ -1,6 +1,6 @@
 import type { Names } from "@svc/options";
 import { type Breaker, BreakerOpenError } from "@svc/resilience";
-import { type ClientBase, Pool, type PoolClient } from "pg";
+import { Client, type ClientBase, Pool, type PoolClient } from "pg";
 import { clientConfig } from "./client-config.ts";
 import { cut, type Guard, guardedClient } from "./guarded-client.ts";
 import type { ResolvedDatabase } from "./options.ts";
@@ -37,7 +37,7 @@ export function openPool(options: ResolvedDatabase, names: Names, breaker: Break
       const connection = await lendable();
       if (guard.madeIn.get(connection) === guard.generation) return connection;
       connection.release(true);
-      cut(connection);
+      void cut(connection);
     }
   }
 
@@ -57,6 +57,8 @@ export function openPool(options: ResolvedDatabase, names: Names, breaker: Break
     pool,
     max,
     client,
+    newClient: (config) => new Client(config),
+    lendsNone: () => undefined,
     open: guard.open,
     statementDeadlineMs: undefined,
     connect,

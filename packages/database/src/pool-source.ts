@@ -1,4 +1,4 @@
-import type { ClientBase, ClientConfig, Pool, PoolClient } from "pg";
+import type { Client, ClientBase, ClientConfig, Pool, PoolClient } from "pg";
 
 /** A pool with deadlines for its connections: one that this package opened, or the caller's. */
 export interface PoolSource {
@@ -7,6 +7,10 @@ export interface PoolSource {
   readonly max: number;
   /** Configuration for the connection of the readiness check. */
   readonly client: ClientConfig;
+  /** Creates the connection of the readiness check. */
+  readonly newClient: (config: ClientConfig) => Client;
+  /** Returns why the pool lends no connections any more; undefined while it does. */
+  readonly lendsNone: () => string | undefined;
   /** Connections that are cut if `close()` does not end in time. */
   readonly open: Set<ClientBase>;
   /** Time limit that a connection gives each statement; undefined if the connections of the pool have one already. */

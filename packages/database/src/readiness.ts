@@ -1,9 +1,10 @@
 import type { CheckResult, ReadinessCheck } from "@svc/context";
 import { DeadlineError, singleFlight, withDeadline } from "@svc/resilience";
 import { isConnectionError, safeErrorText, sqlStateOf } from "@svc/sql";
-import { Client, type ClientBase, type ClientConfig } from "pg";
+import type { Client } from "pg";
 import { cut } from "./guarded-client.ts";
 import type { ResolvedDatabase } from "./options.ts";
+import type { PoolSource } from "./pool-source.ts";
 
 /** A database's readiness check, and the function that closes the check's connection. */
 export interface Probe {
@@ -29,21 +30,22 @@ export interface Asked {
   readonly meta: () => Readonly<Record<string, number>>;
 }
 
+// Returns a row or none, because type parsers of the caller may change any value.
 const BYPASSES = `
-select rolsuper or rolbypassrls as bypasses from pg_catalog.pg_roles where rolname = current_user`;
+select from pg_catalog.pg_roles where rolname = current_user and (rolsuper or rolbypassrls)`;
 
 /**
  * Creates a readiness check with its own connection. In the application's pool the check would queue behind requests,
  * and a busy service would report that its database is down.
  *
- * @param open set of open connections, to which the check adds its own
+ * @param source the pool; the check adds its own connection to the set of open ones
  */
 export function createProbe(
-  options: ResolvedDatabase & { readonly client: ClientConfig },
-  open: Set<ClientBase>,
+  options: ResolvedDatabase,
+  { client: config, newClient, lendsNone, open }: PoolSource,
   { rowSecurity, meta }: Asked,
 ): Probe {
-  const { name, critical, client: config, readinessTimeoutMs, logger } = options;
+  const { name, critical, readinessTimeoutMs, logger } = options;
   let held: Client | undefined;
   let givenUp: Client | undefined;
   let closed = false;
@@ -54,8 +56,8 @@ export function createProbe(
       await client.query("select 1");
       return;
     }
-    const { rows } = await client.query<{ bypasses: boolean }>(BYPASSES);
-    const found = rows[0]?.bypasses === true;
+    const { rows } = await client.query(BYPASSES);
+    const found = rows.length > 0;
     if (found && bypasses !== true) {
       logger?.warn(
         { database: name },
@@ -69,11 +71,11 @@ export function createProbe(
     if (client === undefined) return;
     if (held === client) held = undefined;
     open.delete(client);
-    cut(client);
+    void cut(client);
   }
 
   async function fresh(): Promise<Client> {
-    const client = new Client({
+    const client = newClient({
       ...config,
       connectionTimeoutMillis: readinessTimeoutMs,
       query_timeout: readinessTimeoutMs,
@@ -104,7 +106,8 @@ export function createProbe(
 
   async function check(signal: AbortSignal): Promise<CheckResult> {
     try {
-      if (closed) return { healthy: false, detail: "closed", meta: meta() };
+      const reason = closed ? "closed" : lendsNone();
+      if (reason !== undefined) return { healthy: false, detail: reason, meta: meta() };
       await withDeadline(readinessTimeoutMs, () => asked(), { signal });
       const numbers = meta();
       const notes = ["connected"];

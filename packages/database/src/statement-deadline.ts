@@ -9,7 +9,7 @@ export interface StatementDeadline {
   readonly cancelled: boolean;
   /** Whether a statement continued after it was cancelled, so that the server counts as hung. */
   readonly hung: boolean;
-  /** Runs a statement. At the deadline the server is asked to cancel it; without a reply to that, the promise rejects. */
+  /** Runs a statement; a cursor is returned as it is, without a deadline. At the deadline the server is asked to cancel it; without a reply to that, the promise rejects. */
   run<T>(send: () => Promise<T>): Promise<T>;
   /** Asks the server to cancel the current statement. */
   cancel(): void;
@@ -46,7 +46,8 @@ export function createStatementDeadline(client: PoolClient, deadlineMs: number):
           cancel();
           timer = setTimeout(giveUp, GRACE_MS);
         }, deadlineMs);
-        send().then(
+        // The function is async because `send` may throw, and returns a cursor itself instead of a promise.
+        (async () => send())().then(
           (result) => {
             clearTimeout(timer);
             resolve(result);

@@ -495,7 +495,7 @@ describe("options of createDatabase({ pool })", () => {
     const old = new Pool();
     Object.assign(old, { Client: OldClient });
     expect(faultsOf({ pool: old })).to.deep.equal([
-      "pool has connections without getTransactionStatus(); use a newer version of pg, not pg.native",
+      "pool has connections without getTransactionStatus(); use pg 8.21 or later, not pg.native",
     ]);
     await old.end();
     const url = "postgres://app:s3cret@h/x";

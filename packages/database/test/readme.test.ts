@@ -87,4 +87,27 @@ describe("README of @svc/database", function () {
     expect(code, stderr).to.equal(0);
     expect(stdout).to.equal("[ { one: 1 } ]\n[ { two: 2 } ]\n");
   });
+
+  it("shows a script in which Kysely sees only the tenant's rows", async () => {
+    const mapperLogin = await makeLogin(postgres.url);
+    try {
+      await using sample = await runSample(readme, 4, { replace: { [sampleUrl]: mapperLogin.url } });
+      const { stdout, stderr, code } = await sample.ended;
+      expect(code, stderr).to.equal(0);
+      expect(stdout).to.equal("[ { text: 'books' } ]\n[]\n[ { one: 1 } ]\n");
+    } finally {
+      await mapperLogin.drop();
+    }
+  });
+
+  it("shows a service in which Drizzle runs in the tenant's transaction, and returns the database's 503", async () => {
+    {
+      await using sample = await runSample(readme, 5, { replace: { [sampleUrl]: postgres.url } });
+      const answer = await fetch(`${await sample.url}/tenants/acme/setting`);
+      expect(await answer.json()).to.deep.equal({ tenant: "acme" });
+    }
+    const nowhere = "postgres://app:secret@127.0.0.1:1/app";
+    await using sample = await runSample(readme, 5, { replace: { [sampleUrl]: nowhere } });
+    expect((await fetch(`${await sample.url}/tenants/acme/setting`)).status).to.equal(503);
+  });
 });

@@ -1,4 +1,4 @@
-import type { JobHandler, NewJob } from "@svc/job-table";
+import type { JobHandler, NewJob, NotInferred } from "@svc/job-table";
 import { namesOf, optionError } from "@svc/options";
 import { atMostEvery, createEmitter, DeadlineError, safeLogger, withDeadline } from "@svc/resilience";
 import { isConnectionError, type Queryable, sqlStateOf, transactionOf, type Within } from "@svc/sql";
@@ -84,7 +84,7 @@ export function messageOf(topic: string, { envelope, body }: Written): BusMessag
  * @throws ConfigurationError
  */
 export function createEvents<M extends EventTypes<M> = Record<string, object>>(
-  given: EventsOptions<NoInfer<M>>,
+  given: EventsOptions<NotInferred<M>>,
 ): Events<M> {
   const options = resolveEvents<M>(given);
   const { source, table, subscriptions, outbox, bus, maxEventBytes, receiveTimeoutMs } = options;

@@ -21,8 +21,12 @@ describe("the READMEs of @svc/events", function () {
     return stdout;
   }
 
+  it("show an event that reaches a subscriber", async () => {
+    expect(await printed(readme, 0, { env: { DATABASE_URL: database.url } })).to.equal("{ id: 'e-1' }\n");
+  });
+
   it("show an event that is published in a transaction and counted once", async () => {
-    expect(await printed(readme, 0, { env: { DATABASE_URL: database.url } })).to.equal(
+    expect(await printed(readme, 1, { env: { DATABASE_URL: database.url } })).to.equal(
       "[ { seen: 'e-1' } ] { pending: 0, published: 1, dead: 0 }\n",
     );
   });

@@ -1,18 +1,21 @@
 import type { ReadinessCheck } from "@svc/context";
 import { ConfigurationError } from "@svc/options";
 import type { Queryable } from "@svc/sql";
-import { errorText } from "./error-text.ts";
+import { checkedIds, checkLease, checkWhole, MAX_ROWS } from "./arguments.ts";
 import { createCalls } from "./claim-calls.ts";
+import { errorText } from "./error-text.ts";
 import { createEnqueueing } from "./enqueueing.ts";
 import { refused } from "./errors.ts";
 import type { DeadJob, Enqueued, FailOutcome, InTransaction, Job, JobStats, Lease, NewJob } from "./job.ts";
-import { type NewRow, newRow } from "./new-job.ts";
+import { inOneOrder, type NewRow, newRow } from "./new-job.ts";
 import { channelOf, createNotifier, QUIET_PAUSE_MS } from "./notifier.ts";
 import { type JobTableOptions, type ResolvedOptions, resolveTableOptions } from "./options.ts";
-import { payloadFaultOf } from "./payload.ts";
+import { readClaimed } from "./payload.ts";
 import { isShared, sending, transactionOf } from "./query.ts";
 import { createCheck } from "./readiness.ts";
 import { ensureTable, type Migration, tableMigrations } from "./schema.ts";
+import type { AnyTasks, TaskJob } from "./task-types.ts";
+import type { Tasks } from "./tasks.ts";
 import { deleteSql, deleteValues } from "./sql/ack.ts";
 import { jobOf } from "./sql/claimed-row.ts";
 import { failSql } from "./sql/fail.ts";
@@ -39,20 +42,27 @@ export interface FailOptions extends InTransaction {
  * A table of jobs. All times come from the server. A call rejects with a `SqlDeadlineError` after `commandTimeoutMs`.
  * Server and driver errors pass through unchanged. An invalid job, lease or number throws a `JobError` before anything
  * is sent.
+ *
+ * `Queued` and `Received` are the task maps of `defineTasks()`; without them any task can be queued with any payload.
  */
-export interface JobTable {
+export interface JobTable<Queued extends AnyTasks = AnyTasks, Received extends AnyTasks = Queued> {
   readonly name: string;
+  /** The option `tasks`, if set. */
+  readonly tasks?: Tasks<Queued, Received> | undefined;
   readonly visibilityTimeoutSeconds: number;
-  /** Queues a job (JOB-3, JOB-27) with the request id, tenant and trace from the current context. */
-  enqueue(job: NewJob, options?: InTransaction): Promise<Enqueued>;
+  /**
+   * Queues a job (JOB-3, JOB-27) with the request id, tenant and trace from the current context. A payload that does not
+   * match the schema of its task is refused, and nothing is queued.
+   */
+  enqueue(job: TaskJob<Queued>, options?: InTransaction): Promise<Enqueued>;
   /** Queues up to 10,000 jobs in one statement, all or none. Returns the results in the order of `jobs`. */
-  enqueueMany(jobs: readonly NewJob[], options?: InTransaction): Promise<readonly Enqueued[]>;
+  enqueueMany(jobs: readonly TaskJob<Queued>[], options?: InTransaction): Promise<readonly Enqueued[]>;
   /**
    * Claims up to `limit` jobs (1 to 1,000; default 1), each for the visibility timeout (JOB-4, JOB-5). Skips jobs
    * locked by other sessions; otherwise it returns fewer than `limit` only when no more are due. A job whose lease
    * expired on its last attempt is marked as dead instead (JOB-22), up to a second later while an old snapshot in
    * another session slows claims down. A job whose payload has an integer that JavaScript would round is marked as dead
-   * and not returned (JOB-33).
+   * and not returned (JOB-33). A job whose payload does not match the schema of its task fails, and is not returned.
    */
   claim(limit?: number, options?: InTransaction): Promise<Job[]>;
   /**
@@ -84,10 +94,9 @@ export interface JobTable {
   readiness(): ReadinessCheck;
 }
 
-const MAX_ROWS = 10_000;
 const MAX_BATCH_LENGTH = 64 * 2 ** 20;
 const MAX_CLAIM = 1000;
-const tables = new WeakMap<JobTable, ResolvedOptions>();
+const tables = new WeakMap<object, ResolvedOptions>();
 
 /**
  * Returns the resolved options of a table.
@@ -106,11 +115,14 @@ export function optionsOf(subject: string, table: JobTable): ResolvedOptions {
  *
  * @throws ConfigurationError
  */
-export function createJobTable(given: JobTableOptions): JobTable {
+export function createJobTable<Queued extends AnyTasks = AnyTasks, Received extends AnyTasks = Queued>(
+  given: JobTableOptions<Queued, Received>,
+): JobTable<Queued, Received> {
   const options = resolveTableOptions(given);
-  const { db, name, quotedTable: sql, visibilityTimeoutSeconds, maxPayloadBytes, notify, now } = options;
+  const { db, name, quotedTable: sql, visibilityTimeoutSeconds, notify, now } = options;
   const channel = channelOf(name);
-  const { commandTimeoutMs, maintenanceTimeoutMs } = options;
+  const rowOf = (job: NewJob, index?: number): NewRow => newRow(job, options, index);
+  const { commandTimeoutMs, maintenanceTimeoutMs, payloadCheck } = options;
   const send = {
     enqueueMany: sending(options, "enqueueMany()"),
     ack: sending(options, "ack()"),
@@ -147,12 +159,13 @@ export function createJobTable(given: JobTableOptions): JobTable {
     now,
   );
 
-  const table: JobTable = {
+  const table: JobTable<Queued, Received> = {
     name,
+    tasks: given.tasks,
     visibilityTimeoutSeconds,
     async enqueue(job, options) {
       const tx = transactionOf(options);
-      const row = newRow(job, maxPayloadBytes);
+      const row = rowOf(job);
       calls.queued(row);
       return enqueueing.enqueue(row, tx, job.id === undefined);
     },
@@ -161,7 +174,7 @@ export function createJobTable(given: JobTableOptions): JobTable {
       if (!Array.isArray(jobs) || jobs.length > MAX_ROWS)
         throw refused(`jobs must be a list of at most ${MAX_ROWS} jobs`);
       if (jobs.length === 0) return [];
-      const rows = jobs.map((job) => newRow(job, maxPayloadBytes));
+      const rows = jobs.map(rowOf);
       for (const row of rows) calls.queued(row);
       const length = rows.reduce((sum, { payload }) => sum + payload.length, 0);
       if (length > MAX_BATCH_LENGTH) {
@@ -180,12 +193,17 @@ export function createJobTable(given: JobTableOptions): JobTable {
       const tx = transactionOf(options);
       checkWhole("limit", limit, MAX_CLAIM);
       const rows = await calls.claim(limit, tx);
-      const jobs = rows.filter((row) => !row.spent).map(jobOf);
-      const unread = jobs.filter((job) => payloadFaultOf(job) !== undefined);
+      const { jobs, unread } = readClaimed(rows.filter((row) => !row.spent).map(jobOf), payloadCheck);
       if (unread.length === 0) return jobs;
-      const errors = unread.map((job) => errorText(payloadFaultOf(job)));
-      await send.fail(failSql(sql, false), [...leaseValues(unread), errors, unread.map(() => true)], tx);
-      return jobs.filter((job) => payloadFaultOf(job) === undefined);
+      const notifies = notify && unread.some(({ dead }) => !dead);
+      const values: unknown[] = [
+        ...leaseValues(unread.map(({ job }) => job)),
+        unread.map(({ error }) => errorText(error)),
+        unread.map(({ dead }) => dead),
+      ];
+      if (notifies) values.push(channel);
+      await send.fail(failSql(sql, notifies), values, tx);
+      return jobs;
     },
     async ack(lease, options) {
       const tx = transactionOf(options);
@@ -230,46 +248,4 @@ export function createJobTable(given: JobTableOptions): JobTable {
   };
   tables.set(table, options);
   return table;
-}
-
-/** Sorts caller-defined ids, because two callers that insert the same ids in different orders could deadlock. */
-function inOneOrder(jobs: readonly NewJob[], rows: readonly NewRow[]): readonly NewRow[] {
-  if (jobs.every(({ id }) => id === undefined)) return rows;
-  return rows.toSorted((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0));
-}
-
-function checkWhole(name: string, value: unknown, max: number): void {
-  if (Number.isInteger(value) && (value as number) >= 1 && (value as number) <= max) return;
-  throw refused(`${name} must be a whole number from 1 to ${max}`);
-}
-
-const MAX_ATTEMPTS = 2 ** 31 - 1;
-const MOMENT = /^(?!0000)\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?Z$/;
-
-/** Checks a lease before it is sent, because a server error would abort the caller's transaction. */
-function checkLease(lease: Lease): void {
-  const { id, attempts, lockedUntil } = (lease ?? {}) as Partial<Lease>;
-  if (
-    typeof id === "string" &&
-    !id.includes("\0") &&
-    Number.isInteger(attempts) &&
-    Math.abs(attempts as number) <= MAX_ATTEMPTS &&
-    typeof lockedUntil === "string" &&
-    MOMENT.test(lockedUntil) &&
-    // `Date` accepts 30 February, as a day in March.
-    new Date(lockedUntil).getUTCDate() === Number(lockedUntil.slice(8, 10))
-  )
-    return;
-  throw refused("a lease must have the id, attempts and lockedUntil of a claimed job");
-}
-
-function checkedIds(ids: readonly string[]): readonly string[] {
-  if (
-    !Array.isArray(ids) ||
-    ids.length > MAX_ROWS ||
-    !ids.every((id) => typeof id === "string" && !id.includes("\0"))
-  ) {
-    throw refused(`ids must be "all" or a list of at most ${MAX_ROWS} ids`);
-  }
-  return ids;
 }

@@ -9,6 +9,7 @@ import { jsonBytes } from "@svc/sql";
 import { refused } from "./errors.ts";
 import { mintJobId } from "./job-id.ts";
 import type { NewJob, TraceCarrier } from "./job.ts";
+import type { ResolvedOptions } from "./options.ts";
 import { carrierOf, isCarrier } from "./trace.ts";
 
 /** The statement parameters for a new job. */
@@ -48,9 +49,14 @@ const CONTROL = /[\p{Cc}\p{Surrogate}]/u;
 /**
  * Validates a job and adds its defaults: an id, and values from the current context (JOB-27).
  *
- * @throws JobError `ERR_SVC_JOB_ARGUMENT`
+ * @param index position of the job in a list, for error messages
+ * @throws JobError `ERR_SVC_JOB_ARGUMENT`, `ERR_SVC_JOB_SCHEMA`
  */
-export function newRow(job: NewJob, maxPayloadBytes: number): NewRow {
+export function newRow(
+  job: NewJob,
+  { maxPayloadBytes, payloadCheck }: Pick<ResolvedOptions, "maxPayloadBytes" | "payloadCheck">,
+  index?: number,
+): NewRow {
   if (typeof job !== "object" || job === null) throw refused("a job must be an object with a task");
   for (const key of Object.keys(job)) {
     if (!KNOWN.has(key)) {
@@ -70,10 +76,12 @@ export function newRow(job: NewJob, maxPayloadBytes: number): NewRow {
     throw refused("set delaySeconds or availableAt, not both");
   }
   const context = currentContext();
+  const text = jsonOf(payload, maxPayloadBytes);
+  payloadCheck?.beforeQueueing(task, text, index);
   return {
     id: id ?? mintJobId(),
     task,
-    payload: jsonOf(payload, maxPayloadBytes),
+    payload: text,
     maxAttempts,
     availableAt: momentOf(availableAt),
     delaySeconds: delayOf(delaySeconds),
@@ -81,6 +89,12 @@ export function newRow(job: NewJob, maxPayloadBytes: number): NewRow {
     tenantId: tenantOf(job.tenantId, context?.tenantId),
     trace: traceOf(job.trace, context),
   };
+}
+
+/** Sorts caller-defined ids, because two callers that insert the same ids in different orders could deadlock. */
+export function inOneOrder(jobs: readonly NewJob[], rows: readonly NewRow[]): readonly NewRow[] {
+  if (jobs.every(({ id }) => id === undefined)) return rows;
+  return rows.toSorted((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0));
 }
 
 function checkText(name: string, value: unknown): asserts value is string {

@@ -6,6 +6,7 @@ import {
   namesOf,
   number,
   oneOf,
+  optional,
   resolveOptions,
   string,
   withDefault,
@@ -21,12 +22,15 @@ import {
   tableNameKind,
 } from "@svc/sql";
 import type { LocalWorker } from "./local-worker.ts";
+import { createPayloadCheck } from "./payload-check.ts";
+import type { AnyTasks } from "./task-types.ts";
+import { type Tasks, tasksKind } from "./tasks.ts";
 
 /** The default table name (JOB-1). */
 export const DEFAULT_TABLE = "svc_jobs";
 
 /** Options of {@link createJobTable}. */
-export interface JobTableOptions {
+export interface JobTableOptions<Queued extends AnyTasks = AnyTasks, Received extends AnyTasks = Queued> {
   /**
    * The database: a `pg` pool or client, a transaction, a database from `@svc/database`, or any other database for
    * `@svc/sql`. The caller closes it. Required.
@@ -60,6 +64,11 @@ export interface JobTableOptions {
    * Default: 600,000.
    */
   readonly maintenanceTimeoutMs?: number | undefined;
+  /**
+   * The result of `defineTasks()`: the types of the table's tasks, and the schemas that check their payloads. Default: none;
+   * any task with any payload.
+   */
+  readonly tasks?: Tasks<Queued, Received> | undefined;
   /** Returns a monotonic time in milliseconds. Default: `performance.now`. */
   readonly now?: (() => number) | undefined;
 }
@@ -83,11 +92,17 @@ export function resolveTableOptions(given: JobTableOptions) {
     claimOrder: withDefault(oneOf("exact", "relaxed"), "exact"),
     commandTimeoutMs: withDefault(commandTimeoutKind, COMMAND_TIMEOUT_MS),
     maintenanceTimeoutMs: withDefault(maintenanceTimeoutKind, MAINTENANCE_TIMEOUT_MS),
+    tasks: optional(tasksKind),
     now: withDefault(func<() => number>(), () => performance.now()),
   });
   if (!tableName.accepts(resolved.name)) {
     const { subject, of } = namesOf(given, SUBJECT);
     throw new ConfigurationError(subject, [{ key: of("name"), message: `must be ${tableName.expects}` }]);
   }
-  return { ...resolved, quotedTable: qualified(resolved.name), localWorkers: new Set<LocalWorker>() };
+  return {
+    ...resolved,
+    quotedTable: qualified(resolved.name),
+    payloadCheck: createPayloadCheck(resolved.tasks?.schemas),
+    localWorkers: new Set<LocalWorker>(),
+  };
 }

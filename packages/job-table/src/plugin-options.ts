@@ -10,6 +10,7 @@ import {
   string,
   withDefault,
 } from "@svc/options";
+import { tasksKind } from "./tasks.ts";
 
 /** The options in `[plugin.queue]`, except for schedules. */
 export const queueOptions = defineOptions(
@@ -66,6 +67,8 @@ export const queueOptions = defineOptions(
      * in `local`, elsewhere callers with the role `admin`.
      */
     guard: { kind: optional(func<Middleware>()) },
+    /** The result of `defineTasks()`, whose schemas check the payloads of jobs. Default: none. */
+    tasks: { kind: optional(tasksKind) },
   },
   ({ jobTimeoutSeconds, visibilityTimeoutSeconds }, name) => {
     if (jobTimeoutSeconds === undefined || jobTimeoutSeconds < visibilityTimeoutSeconds) return [];

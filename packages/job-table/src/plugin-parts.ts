@@ -25,7 +25,7 @@ export interface QueueTools {
 
 export function queueTable(options: QueuePluginSettings, db: Database): JobTable {
   return createJobTable({
-    ...takeOptions(options, "name", "visibilityTimeoutSeconds", "maxPayloadBytes"),
+    ...takeOptions(options, "name", "visibilityTimeoutSeconds", "maxPayloadBytes", "tasks"),
     db,
   });
 }

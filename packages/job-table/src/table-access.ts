@@ -54,7 +54,6 @@ export function tableAccess(subject: string, table: JobTable, timeoutMs: number)
     channel: on.notify ? channelOf(on.name) : undefined,
     query: async <R extends Row>(text: string, values: unknown[]) =>
       (await queryWithin<R>(on.db, deadline, text, values)).rows,
-    enqueuePart: (job, { from, first }) =>
-      enqueueFrom(on.quotedTable, newRow(job, on.maxPayloadBytes), from, first),
+    enqueuePart: (job, { from, first }) => enqueueFrom(on.quotedTable, newRow(job, on), from, first),
   };
 }

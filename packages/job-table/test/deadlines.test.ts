@@ -137,6 +137,9 @@ describe("a job table with deadlines on a plain pool", function () {
     await busy.enqueue({ task: "a" });
     await until("the job is done", async () => (await small.query("select from svc_jobs")).rowCount === 0);
     const other = await small.connect();
+    // The worker may still be looking for another job; a call does not wait for its connection.
+    const active = "select from pg_stat_activity where state <> 'idle' and pid <> pg_backend_pid()";
+    await until("no statement runs", async () => (await other.query(active)).rowCount === 0);
     const { code, error } = await whileFrozen(postgres.server, () => busy.enqueue({ task: "a" }));
     other.release();
     await worker.stop();

@@ -23,4 +23,13 @@ describe("the samples in the README of @svc/job-table", function () {
       "{ id: 'welcome-ann', enqueued: false }\ndead\n[ 'welcome-ann: Error: the mail server is down' ]\n[ 'welcome-ann' ]\n",
     );
   });
+
+  it("check the payloads of a task by its schema", async () => {
+    await using sample = await runSample(readme, 2, { env: { DATABASE_URL: database.url } });
+    const { stdout, stderr, code } = await sample.ended;
+    expect(code, stderr).to.equal(0);
+    expect(stdout).to.equal(
+      "orders 2026\nthe payload does not match the schema of the task report.make at payload.of\n",
+    );
+  });
 });

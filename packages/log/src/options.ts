@@ -1,5 +1,5 @@
 import type { Logger } from "@svc/context";
-import { defineOptions, kinds as k, type OptionsOf } from "@svc/options";
+import { defineOptions, environmentHint, kinds as k, type OptionsOf } from "@svc/options";
 
 /** A destination that pino can write to. `line` ends in a newline. */
 export interface LineDestination {
@@ -26,11 +26,19 @@ const level: k.Kind<string> = {
   accepts: (value): value is string => typeof value === "string" && Object.hasOwn(names, value.toLowerCase()),
 };
 
+// A service may have other environments, but the lines of one environment must not have two names.
+const env: k.Kind<string> = {
+  expects: "the name of an environment, such as local, dev, staging or prod",
+  accepts: (value): value is string =>
+    typeof value === "string" && value !== "" && environmentHint(value) === undefined,
+  hint: environmentHint,
+};
+
 export const loggerOptions = defineOptions("createLogger()", {
   /** The service's name, on every line (ENV-1). Required. */
   service: { kind: k.string() },
-  /** The environment, on every line. Required. */
-  env: { kind: k.string() },
+  /** The environment, on every line; not a word of NODE_ENV such as `production`. Required. */
+  env: { kind: env },
   /** The service's version, on every line if set. Default: none. */
   version: { kind: k.optional(k.string()) },
   /**

@@ -231,6 +231,24 @@ describe("createLogger()", () => {
       .and.matches(/redact: must be/)
       .and.matches(/leve: is unknown; did you mean level\?/);
   });
+
+  it("ENV-2 rejects the words of NODE_ENV as the environment, and accepts a name of the service's own", () => {
+    for (const [env, meant] of [
+      ["production", "prod"],
+      ["development", "dev"],
+      ["test", "local"],
+    ] as const) {
+      expect(() => createLogger({ service: "shop", env })).to.throw(
+        ConfigurationError,
+        "env: must be the name of an environment, such as local, dev, staging or prod; " +
+          `it is "${env}"; did you mean "${meant}"?`,
+      );
+    }
+    expect(() => createLogger({ service: "shop", env: "" })).to.throw(ConfigurationError, 'it is ""');
+    const out = lines();
+    createLogger({ service: "shop", env: "qa", destination: out }).info("written");
+    expect(out.records()[0]).to.include({ env: "qa" });
+  });
 });
 
 describe("text lines", () => {

@@ -2,12 +2,14 @@ import { openContext } from "@svc/context";
 import { createLogger } from "@svc/log";
 import { pinoHttpOptions } from "@svc/log/pino-http";
 import { ConfigurationError } from "@svc/options";
+import { requestId } from "@svc/request-id";
 import { expressMajors } from "@svc/test-support";
 import { expect } from "chai";
 import { pinoHttp } from "pino-http";
 import supertest from "supertest";
 import { lines, memberNames } from "./support/lines.ts";
 
+const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
 const base = { service: "shop", env: "local" };
 
 for (const [name, express] of Object.entries(expressMajors)) {
@@ -42,6 +44,26 @@ for (const [name, express] of Object.entries(expressMajors)) {
         expect(line).not.to.match(/"(?:req|res|responseTime|err|reqId)":/);
       }
       expect(out.text).not.to.contain("canary");
+    });
+
+    it("COR-4 COR-12 gives all lines of a request its id and its trace, behind requestId()", async () => {
+      const out = lines();
+      const logger = createLogger({ ...base, destination: out });
+      const app = express();
+      app.use(requestId(), pinoHttp(pinoHttpOptions({ logger })));
+      app.get("/", async (req, res) => {
+        await Promise.resolve();
+        req.log.info("inside");
+        logger.info("elsewhere");
+        res.end();
+      });
+      const sent = { "x-request-id": "caller-1", traceparent: `00-${traceId}-00f067aa0ba902b7-01` };
+      await supertest(app).get("/").set(sent);
+      while (out.text.split("\n").length < 4) await new Promise((resolve) => setTimeout(resolve, 2));
+      expect(out.records().map(({ message }) => message)).to.deep.equal(["inside", "elsewhere", "request"]);
+      for (const record of out.records()) {
+        expect(record).to.include({ request_id: "caller-1", trace_id: traceId });
+      }
     });
   });
 }

@@ -29,9 +29,30 @@ describe("the README of @svc/log", () => {
 
   it("LOG-3 has a pino-http sample that writes the fields of accessLog()", async () => {
     await using sample = await runSample(readme, 2);
-    await fetch(await sample.url);
+    await fetch(await sample.url, { headers: { "x-request-id": "caller-1" } });
     const [inside, request] = (await linesOf(sample, 2)).map((line) => JSON.parse(line) as object);
-    expect(inside).to.include({ message: "inside" });
-    expect(request).to.include({ message: "request", http_path: "/", http_status: 200 });
+    expect(inside).to.include({ request_id: "caller-1", message: "inside" });
+    expect(request).to.include({
+      request_id: "caller-1",
+      message: "request",
+      http_path: "/",
+      http_status: 200,
+    });
   });
+
+  for (const [index, name, expected] of [
+    [3, "winston", [{ message: "from winston" }, { message: "from the packages", password: "[redacted]" }]],
+    [4, "pino", [{ message: "from pino" }]],
+  ] as const) {
+    it(`COR-4 has a sample whose lines, written by the application's ${name}, have the request id`, async () => {
+      await using sample = await runSample(readme, index);
+      await fetch(await sample.url, { headers: { "x-request-id": "caller-1" } });
+      const written = (await linesOf(sample, expected.length + 1)).map((line) => JSON.parse(line) as object);
+      const request = { message: "request", http_path: "/", http_status: 200 };
+      expect(written).to.have.length(expected.length + 1);
+      for (const [at, fields] of [...expected, request].entries()) {
+        expect(written[at]).to.include({ request_id: "caller-1", ...fields });
+      }
+    });
+  }
 });

@@ -49,12 +49,14 @@ export interface Definition<E extends OptionEntries = OptionEntries> {
   /** The factory call as it appears in error messages, for example `createCache()`. */
   readonly subject: string;
   readonly keys: E;
-  /** Returns the faults in a combination of valid options; the `key` of a fault is an option's name in code. */
-  faultsOf(
-    this: void,
-    options: ResolvedOptions<E>,
-    name: (option: keyof E & string) => string,
-  ): readonly Fault[];
+  /**
+   * Returns the faults in a combination of valid options; the `key` of a fault is an option's name in code.
+   *
+   * @param name returns an option's name as the user wrote it
+   */
+  // The parameter of `name` is not `keyof E`: TypeScript before 7 would then refuse every definition as an
+  // `OptionEntries` definition, and so as an argument of `OptionsOf`.
+  faultsOf(this: void, options: ResolvedOptions<E>, name: (option: never) => string): readonly Fault[];
   /**
    * Checks the options of a factory and fills in the defaults.
    *
@@ -142,7 +144,7 @@ export function defineOptions<const E extends OptionEntries>(
   return {
     subject,
     keys,
-    faultsOf: (options, name) => [...check(options, name)],
+    faultsOf: (options, name) => [...check(options, name as (option: string) => string)],
     resolve(given) {
       const names = namesOf(given, subject);
       const options = resolveOptions(subject, given, kinds) as ResolvedOptions<E>;

@@ -16,15 +16,17 @@ export {
   type ResolvedOptions,
   variablesOf,
 } from "./define-options.ts";
-export { type EnvironmentName, environmentNames } from "./environment-names.ts";
+export { environmentHint, type EnvironmentName, environmentNames } from "./environment-names.ts";
 export * as kinds from "./kinds.ts";
 export {
   boolean,
   type Bounds,
+  type Bytes,
   bytes,
   checkName,
   either,
   environmentKind,
+  environmentName,
   fetchKind,
   func,
   instanceOf,

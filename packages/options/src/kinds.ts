@@ -1,4 +1,4 @@
-import { type EnvironmentName, environmentNames } from "./environment-names.ts";
+import { environmentHint, type EnvironmentName, environmentNames } from "./environment-names.ts";
 
 /**
  * Describes which values one option accepts. `expects` completes the sentence "must be ..."; `accepts` is never called
@@ -9,6 +9,8 @@ export interface Kind<T> {
   accepts(value: unknown): value is T;
   /** Set for values that must not be shown in an error message. */
   readonly secret?: boolean | undefined;
+  /** Returns a remedy for a rejected value, such as `did you mean "prod"?`; must not repeat the value. Default: none. */
+  readonly hint?: ((value: unknown) => string | undefined) | undefined;
   /** The JSON Schema of the values in a configuration file, for editors. Default: none; any value is valid. */
   readonly schema?: JsonSchema | undefined;
 }
@@ -68,8 +70,14 @@ export function boolean(): Kind<boolean> {
   return kind("true or false", (value) => typeof value === "boolean", { type: "boolean" });
 }
 
+/**
+ * Bytes, such as a Buffer. The name keeps the type parameter of `Uint8Array`, which TypeScript has only since 5.7, out of the
+ * declarations of inferred options.
+ */
+export interface Bytes extends Uint8Array {}
+
 /** Returns a kind for bytes, such as a Buffer. */
-export function bytes(): Kind<Uint8Array> {
+export function bytes(): Kind<Bytes> {
   return kind("bytes", (value) => value instanceof Uint8Array);
 }
 
@@ -171,9 +179,15 @@ export const fetchKind: OptionalKind<typeof fetch, typeof fetch> = withDefault(
   (input, init) => globalThis.fetch(input, init),
 );
 
+/** The environment that a service runs in. */
+export const environmentName: Kind<EnvironmentName> = {
+  ...oneOf(...environmentNames),
+  hint: environmentHint,
+};
+
 /** The environment that a service runs in. Default: `prod`, whose rules are the strictest. */
 export const environmentKind: OptionalKind<EnvironmentName, EnvironmentName> = withDefault(
-  oneOf(...environmentNames),
+  environmentName,
   "prod",
 );
 

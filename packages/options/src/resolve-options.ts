@@ -1,7 +1,7 @@
 import { ConfigurationError, type Fault } from "./configuration-error.ts";
 import type { Kind, OptionalKind } from "./kinds.ts";
+import { meantNames } from "./meant.ts";
 import { namesOf } from "./names.ts";
-import { nearestName } from "./nearest.ts";
 import { describe, show } from "./show.ts";
 
 /** The kind of each option, by name. */
@@ -51,16 +51,26 @@ export function resolveOptions<const K extends Kinds>(
 
 /** Returns the error text for a value of the wrong kind, without the value when the kind is secret. */
 export function wrongValue(kind: Kind<unknown>, value: unknown): string {
-  return `must be ${kind.expects}${kind.secret === true ? " (the value is not shown)" : `; it is ${show(value)}`}`;
+  const hint = kind.hint?.(value);
+  const shown = kind.secret === true ? " (the value is not shown)" : `; it is ${show(value)}`;
+  return `must be ${kind.expects}${shown}${hint === undefined ? "" : `; ${hint}`}`;
 }
 
-/** Returns the error text for an unknown name, with the nearest known name or the list of known names. */
+/**
+ * Returns the error text for an unknown name, with the names that were probably meant or else the list of known names. A
+ * name was probably meant if it is spelled almost alike, or differs only in its unit, in a synonym or in additional words.
+ */
 export function unknownOption(name: string, known: readonly string[]): string {
-  const nearest = nearestName(name, known);
-  if (nearest !== undefined) return `is unknown; did you mean ${nearest}?`;
+  const meant = meantNames(name, known);
+  if (meant.length > 0) return `is unknown; did you mean ${anyOf(meant)}?`;
   return known.length === 0
     ? "is unknown; no names are allowed"
     : `is unknown; expected one of ${known.join(", ")}`;
+}
+
+function anyOf(names: readonly string[]): string {
+  const [last, ...others] = names.toReversed();
+  return others.length === 0 ? `${last}` : `${others.toReversed().join(", ")} or ${last}`;
 }
 
 function take(source: object, name: string, kind: Kind<unknown>): { value: unknown } | { fault: string } {

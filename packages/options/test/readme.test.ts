@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { unknownOption } from "@svc/options";
 import { runSample } from "@svc/test-support";
 import { expect } from "chai";
 
@@ -21,5 +22,17 @@ describe("README", () => {
     expect(stdout)
       .to.contain("{ url: 'redis://127.0.0.1', timeoutMs: 1000, prefix: undefined }")
       .and.to.contain('plugin.cache.url: must be a redis:// URL; it is "http://x"');
+  });
+
+  it("has a table of names that unknownOption() suggests", async () => {
+    const rows = [
+      ...(await readFile(readme, "utf8")).matchAll(/^\| `(\w+)` +\| `([\w ]+)` +\| .*(?:unit|word|name)/gm),
+    ];
+    expect(rows).to.have.length(5);
+    for (const [, name = "", suggested = ""] of rows) {
+      expect(unknownOption(name, ["strict", ...suggested.split(" or ")])).to.equal(
+        `is unknown; did you mean ${suggested}?`,
+      );
+    }
   });
 });

@@ -8,6 +8,7 @@ export {
   RedisUnavailableError,
   type UnavailableReason,
 } from "./errors.ts";
+export { fromNodeRedis, type NodeRedisClient } from "./node-redis.ts";
 export {
   type ClusterSeed,
   type ConnectionOptions,

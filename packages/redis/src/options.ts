@@ -65,6 +65,12 @@ const seed: k.Kind<ClusterSeed> = {
   },
 };
 
+const clientKind: k.Kind<RedisClient> = {
+  ...k.objectWith<RedisClient>("an ioredis client", "call", "on", "off", "connect", "disconnect"),
+  hint: (value) =>
+    "sendCommand" in Object(value) ? "pass fromNodeRedis(client) for a client of node-redis" : undefined,
+};
+
 // ioredis would ignore a client or a list here and connect to 127.0.0.1:6379.
 const connectionOptions: k.Kind<ConnectionOptions> = {
   expects: "an object of ioredis options; pass a client as the option client",
@@ -93,14 +99,10 @@ export const redisOptions = defineOptions("createRedis()", {
    */
   connection: { kind: k.optional(k.secret(connectionOptions)) },
   /**
-   * An ioredis `Redis` or `Cluster` client (or a compatible object) to use instead of opening a connection. Stays open
-   * unless `closeClient` is set. Default: none.
+   * An ioredis `Redis` or `Cluster` client (or a compatible object, such as `fromNodeRedis(client)`) to use instead of opening
+   * a connection. Stays open unless `closeClient` is set. Default: none.
    */
-  client: {
-    kind: k.optional(
-      k.secret(k.objectWith<RedisClient>("an ioredis client", "call", "on", "off", "connect", "disconnect")),
-    ),
-  },
+  client: { kind: k.optional(k.secret(clientKind)) },
   /** Whether `stop()` closes `client`. Default: false. */
   closeClient: { kind: k.withDefault(k.boolean(), false) },
   /**

@@ -12,6 +12,7 @@ describe("a sample in the README of @svc/redis", function () {
   for (const [index, what, expected] of [
     [0, "commands", "OK\nhello!\n"],
     [1, "the caller's client, which stays open", "PONG\nPONG\n"],
+    [2, "a client of node-redis, which stays open", "OK\nhello\n"],
   ] as const) {
     it(`prints its documented output: ${what}`, async () => {
       await using sample = await runSample(readme, index, { replace: { [sampleUrl]: redis.url } });

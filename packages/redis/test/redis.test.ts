@@ -1,8 +1,16 @@
 import { type RedisServer, startRedis, testProgram } from "@svc/dev-services";
-import { createRedis, RedisCommandError, type RedisOptions, RedisUnavailableError } from "@svc/redis";
+import {
+  createRedis,
+  fromNodeRedis,
+  type RedisClient,
+  RedisCommandError,
+  type RedisOptions,
+  RedisUnavailableError,
+} from "@svc/redis";
 import { collectingLogger, rejection, until } from "@svc/test-support";
 import { expect } from "chai";
 import { Redis, type RedisOptions as IoredisOptions } from "ioredis";
+import { createClient } from "redis";
 
 /** Deadlines for a Redis that replies or fails immediately, longer than any pause of a busy machine. */
 const PATIENT = { commandTimeoutMs: 15_000, connectTimeoutMs: 15_000, readinessTimeoutMs: 15_000 } as const;
@@ -25,6 +33,15 @@ describe("createRedis", function () {
     clients.push(client);
     return client;
   }
+  const nodeClients: { isOpen: boolean; destroy(): void }[] = [];
+  afterEach(() => {
+    for (const client of nodeClients.splice(0)) if (client.isOpen) client.destroy();
+  });
+  function nodeClientOf(RESP: 2 | 3 = 2): RedisClient {
+    const client = createClient({ url: server.url, RESP });
+    nodeClients.push(client);
+    return fromNodeRedis(client);
+  }
   const check = (redis: ReturnType<typeof createRedis>) =>
     redis.readiness().check(AbortSignal.timeout(15_000));
 
@@ -35,6 +52,8 @@ describe("createRedis", function () {
       "the caller's client that waits for its first command",
       () => ({ client: clientOf({ lazyConnect: true }) }),
     ],
+    ["a client of node-redis", () => ({ client: nodeClientOf() })],
+    ["a client of node-redis that speaks RESP3", () => ({ client: nodeClientOf(3) })],
   ];
   for (const [what, source] of sources) {
     describe(`with ${what}`, () => {

@@ -8,6 +8,7 @@ export {
   type Schedule,
   type ScheduledJob,
   type Schedules,
+  type TaskSchedule,
 } from "./schedule.ts";
 export { createScheduler, type NextTick, type Scheduler } from "./scheduler.ts";
 export { DEFAULT_TICKS_TABLE } from "./ticks-options.ts";

@@ -1,6 +1,6 @@
 import { hostname } from "node:os";
 import type { Logger } from "@svc/context";
-import { type JobTable, tableAccess } from "@svc/job-table";
+import { type AnyTasks, type NotInferred, type JobTable, tableAccess } from "@svc/job-table";
 import { defineOptions, kinds as k, namesOf, optionError, type OptionsOf, pickOptions } from "@svc/options";
 import { MAINTENANCE_TIMEOUT_MS, maintenanceTimeoutKind, qualified, tableNameKind } from "@svc/sql";
 import type { SchedulerEvent } from "./events.ts";
@@ -42,14 +42,22 @@ export const schedulerOptions = defineOptions("createScheduler()", {
 });
 
 /** Options of {@link createScheduler}. */
-export type SchedulerOptions = OptionsOf<typeof schedulerOptions>;
+export interface SchedulerOptions<Queued extends AnyTasks = AnyTasks> extends Omit<
+  OptionsOf<typeof schedulerOptions>,
+  "table" | "schedules"
+> {
+  /** Job table from `createJobTable()`: jobs are queued in it, and its database stores the ticks. Required. */
+  readonly table: JobTable<Queued, AnyTasks>;
+  /** Schedules by name, up to 1,000; a name has at most 128 characters. Required. */
+  readonly schedules: Schedules<NotInferred<Queued>>;
+}
 
 /**
  * Checks the options and resolves the schedules.
  *
  * @throws ConfigurationError
  */
-export function resolveSchedulerOptions(given: SchedulerOptions) {
+export function resolveSchedulerOptions(given: object) {
   const options = schedulerOptions.resolve(given);
   const { table, ticksTable, now } = options;
   const names = namesOf(given, schedulerOptions.subject);

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { TableAccess } from "@svc/job-table";
+import type { AnyTasks, TableAccess, TaskAndPayload } from "@svc/job-table";
 import { ConfigurationError, type Fault, nearestName, type Kind, wrongValue } from "@svc/options";
 import { boolean, integer, string } from "@svc/options";
 import { CronFault, type CronFields, parseCron } from "./cron/fields.ts";
@@ -38,8 +38,24 @@ export interface IntervalSchedule extends ScheduledJob {
 
 export type Schedule = CronSchedule | IntervalSchedule;
 
-/** Schedules by name. Ticks are stored under the name, so it must not change. */
-export type Schedules = Readonly<Record<string, Schedule>>;
+/** A payload without `scheduled_for`, which each tick adds. */
+type ScheduledPayload<P> = P extends object ? Omit<P, "scheduled_for"> : never;
+
+type Timing = Omit<CronSchedule, "task" | "payload"> | Omit<IntervalSchedule, "task" | "payload">;
+
+/** A schedule for a job of a task map `{ "mail.send": { to: string } }`: its task determines the type of its payload. */
+export type TaskSchedule<M extends AnyTasks> = {
+  readonly [T in keyof M & string]: Timing & TaskAndPayload<T, ScheduledPayload<M[T]>>;
+}[keyof M & string];
+
+/**
+ * Schedules by name. Ticks are stored under the name, so it must not change.
+ *
+ * `Queued` is the task map of the job table; without one any task is allowed.
+ */
+export type Schedules<Queued extends AnyTasks = AnyTasks> = Readonly<
+  Record<string, string extends keyof Queued ? Schedule : TaskSchedule<Queued>>
+>;
 
 export interface ResolvedSchedule {
   readonly name: string;

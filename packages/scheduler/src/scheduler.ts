@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { CheckResult, ReadinessCheck } from "@svc/context";
+import type { AnyTasks } from "@svc/job-table";
 import { atMostEvery, createEmitter, safeLogger } from "@svc/resilience";
 import { type Migration, safeErrorText } from "@svc/sql";
 import { resolveSchedulerOptions, type SchedulerOptions } from "./options.ts";
@@ -48,7 +49,9 @@ const withoutContext = AsyncLocalStorage.snapshot();
  *
  * @throws ConfigurationError for invalid options, naming the schedule and the field
  */
-export function createScheduler(given: SchedulerOptions): Scheduler {
+export function createScheduler<Queued extends AnyTasks = AnyTasks>(
+  given: SchedulerOptions<Queued>,
+): Scheduler {
   const options = resolveSchedulerOptions(given);
   const { access, schedules, ticksTable, quotedTicks, retentionMs, now, claimant } = options;
   const { commandTimeoutMs, maintenanceTimeoutMs } = options;

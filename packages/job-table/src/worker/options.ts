@@ -12,6 +12,8 @@ import {
 } from "@svc/options";
 import type { Job, JobStats, TraceCarrier } from "../job.ts";
 import { type JobTable, optionsOf } from "../job-table.ts";
+import type { ResolvedOptions as TableOptions } from "../options.ts";
+import type { AnyTasks, NotInferred } from "../task-types.ts";
 
 /** What a handler receives besides the payload. */
 export interface JobContext {
@@ -35,6 +37,11 @@ interface Handlers {
 
 /** Does the work of a task. The job fails when it throws or rejects. */
 export type JobHandler = Handlers["handle"];
+
+/** The handlers of a task map, one for each task. */
+export type TaskHandlers<Received extends AnyTasks = AnyTasks> = string extends keyof Received
+  ? Readonly<Record<string, JobHandler>>
+  : { readonly [T in keyof Received & string]: (payload: Received[T], job: JobContext) => unknown };
 
 /** Wraps a handler: calls `run` and awaits it. */
 export type Around = (job: JobContext, run: () => Promise<void>) => Promise<void>;
@@ -64,11 +71,11 @@ export type WorkerEvent =
   | { readonly type: "fault"; readonly error: unknown };
 
 /** Options of {@link createWorker}. */
-export interface WorkerOptions {
+export interface WorkerOptions<Received extends AnyTasks = AnyTasks> {
   /** The result of `createJobTable()`. Required. */
-  readonly table: JobTable;
+  readonly table: JobTable<AnyTasks, Received>;
   /** Maps each task to its handler. A job with another task is dead immediately (JOB-10, JOB-20). Required. */
-  readonly handlers: Readonly<Record<string, JobHandler>>;
+  readonly handlers: TaskHandlers<NotInferred<Received>>;
   /** Number of jobs that run concurrently (JOB-26), 1 to 1,000. Default: 4. */
   readonly concurrency?: number | undefined;
   /**
@@ -125,7 +132,7 @@ const TIMEOUT_SHARE = 0.8;
 export type ResolvedWorker = Readonly<ReturnType<typeof resolveWorkerOptions>>;
 
 /** @throws ConfigurationError */
-export function resolveWorkerOptions(given: WorkerOptions) {
+export function resolveWorkerOptions(given: object) {
   const resolved = resolveOptions(SUBJECT, given, {
     table: objectWith<JobTable>("a job table", "claim", "ack", "fail", "release"),
     handlers: objectWith<Readonly<Record<string, JobHandler>>>("an object with a handler for every task"),
@@ -154,19 +161,27 @@ export function resolveWorkerOptions(given: WorkerOptions) {
   return {
     ...resolved,
     on,
-    handlers: handlersOf(resolved.handlers),
+    handlers: handlersOf(resolved.handlers, on),
     jobTimeoutMs: jobTimeoutSeconds * 1000,
     visibilityMs: on.visibilityTimeoutSeconds * 1000,
     drainMs: resolved.drainSeconds * 1000,
   };
 }
 
-function handlersOf(given: Readonly<Record<string, JobHandler>>): ReadonlyMap<string, JobHandler> {
+function handlersOf(
+  given: Readonly<Record<string, JobHandler>>,
+  { payloadCheck }: Pick<TableOptions, "payloadCheck">,
+): ReadonlyMap<string, JobHandler> {
   const handlers = new Map<string, JobHandler>();
   for (const [task, handler] of Object.entries(given)) {
     if (typeof handler !== "function")
       throw fault("handlers", `the handler of ${JSON.stringify(task)} must be a function`);
-    handlers.set(task, (payload, job) => handler.call(given, payload, job));
+    // A check that throws fails the attempt, as the handler itself would.
+    const run: JobHandler =
+      payloadCheck?.has(task) === true
+        ? (payload, job) => handler.call(given, payloadCheck.ofClaimed(task, payload), job)
+        : (payload, job) => handler.call(given, payload, job);
+    handlers.set(task, run);
   }
   if (handlers.size === 0)
     throw fault(

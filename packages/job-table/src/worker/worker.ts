@@ -6,6 +6,7 @@ import { createReservations } from "../reservations.ts";
 import { createReservedSlots, createWakeup, runClaimLoop, type WorkerState } from "./claim-loop.ts";
 import { createClaimer } from "./claimer.ts";
 import { createCompletions } from "./completions.ts";
+import type { AnyTasks } from "../task-types.ts";
 import { type ResolvedWorker, resolveWorkerOptions, type WorkerOptions } from "./options.ts";
 import { createReport, type Report } from "./report.ts";
 import { createRunningJobs } from "./running-jobs.ts";
@@ -53,7 +54,7 @@ const outside = AsyncLocalStorage.snapshot();
  *
  * @throws ConfigurationError
  */
-export function createWorker(given: WorkerOptions): Worker {
+export function createWorker<Received extends AnyTasks = AnyTasks>(given: WorkerOptions<Received>): Worker {
   const options = resolveWorkerOptions(given);
   const state = createState(options);
   const { jobs, reserved, completions, report, wakeup, group, member } = state;

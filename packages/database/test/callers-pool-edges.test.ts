@@ -1,0 +1,218 @@
+import { createDatabase, type Database, type DatabaseOptions } from "@svc/database";
+import { testDatabase, testPostgresServer } from "@svc/dev-services";
+import { collectingLogger, rejection, until } from "@svc/test-support";
+import { expect } from "chai";
+import { Client, Pool, type PoolConfig } from "pg";
+// @ts-expect-error -- the package has no types
+import UntypedCursor from "pg-cursor";
+import { PATIENT } from "./support/patient.ts";
+import { problem } from "./support/problem.ts";
+
+const { connectTimeoutMs: _, ...DEADLINES } = PATIENT;
+const EVENTS = ["connect", "acquire", "release", "remove", "error"] as const;
+
+interface Cursor {
+  read(count: number): Promise<unknown[]>;
+  close(): Promise<void>;
+}
+const Cursor = UntypedCursor as new (text: string) => Cursor;
+
+const ask = async (database: Database): Promise<object> =>
+  database.readiness().check(new AbortController().signal);
+
+describe("createDatabase({ pool }) at its edges", function () {
+  this.timeout(60_000);
+  const postgres = testDatabase({ name: "edges" });
+  const pools: Pool[] = [];
+  const poolOf = (config: PoolConfig = {}): Pool => {
+    const pool = new Pool({ connectionString: postgres.url, ...config });
+    pools.push(pool);
+    return pool;
+  };
+  const guarded = (pool: Pool, options: Partial<DatabaseOptions> = {}): Database =>
+    createDatabase({ pool, ...DEADLINES, ...options });
+  afterEach(async () => {
+    for (const pool of pools.splice(0)) if (!pool.ending) await pool.end();
+  });
+
+  describe("listeners", () => {
+    it("are gone after stop() from a connection that the caller has taken, and after its first return", async () => {
+      const plain = await poolOf().connect();
+      const usual = plain.listenerCount("error");
+      plain.release();
+      const pool = poolOf();
+      const database = guarded(pool);
+      const [kept, returned] = [await pool.connect(), await pool.connect()];
+      returned.release();
+      const again = await pool.connect();
+      expect(again).to.equal(returned);
+      expect(again.listenerCount("error")).to.equal(usual);
+      await database.stop();
+      expect(kept.listenerCount("error")).to.equal(usual);
+      kept.release();
+      again.release();
+    });
+
+    it("are gone from a connection that was lent during stop()", async () => {
+      const pool = poolOf({ max: 1 });
+      const database = guarded(pool);
+      const client = await pool.connect();
+      const usual = client.listenerCount("end");
+      client.release();
+      const lent = await database.connect();
+      const stopping = database.stop();
+      lent.release();
+      await stopping;
+      const after = await pool.connect();
+      expect(after).to.equal(client);
+      expect(after.listenerCount("end")).to.equal(usual);
+      after.release();
+    });
+
+    it("are gone from the pool when a connection that was cut at stopTimeoutMs is returned", async () => {
+      const pool = poolOf();
+      const count = (): number[] => EVENTS.map((event) => pool.listenerCount(event));
+      const before = count();
+      const database = guarded(pool, { stopTimeoutMs: 20 });
+      const lent = await database.connect();
+      const running = problem(lent.query("select pg_sleep(60)"));
+      await database.stop();
+      await running;
+      lent.release();
+      await until("the listeners are gone", () => String(count()) === String(before));
+      expect((await pool.query("select 1 as one")).rows).to.deep.equal([{ one: 1 }]);
+    });
+  });
+
+  describe("a statement", () => {
+    it("that pg refuses to send causes no request to cancel a later one", async () => {
+      const pool = poolOf({ max: 1 });
+      await using database = guarded(pool, { statementTimeoutMs: 100 });
+      await until("it is refused", async () => {
+        const error = await rejection(database.query(undefined as never));
+        return /null or undefined/.test(error.message);
+      });
+      expect((await pool.query("select pg_sleep(0.5), 1 as one")).rows).to.have.lengthOf(1);
+    });
+
+    it("may be a cursor, as on an own pool", async () => {
+      const pool = poolOf({ max: 1 });
+      await using theirs = guarded(pool);
+      await using own = createDatabase({ url: postgres.url, ...PATIENT });
+      for (const database of [theirs, own]) {
+        const lent = await database.connect();
+        const cursor = new Cursor("select 1 as one");
+        expect(await lent.query(cursor as never)).to.equal(cursor);
+        expect(await cursor.read(1)).to.deep.equal([{ one: 1 }]);
+        await cursor.close();
+        lent.release();
+      }
+    });
+  });
+
+  it("is not ready, and returns 503 without opening the breaker, when the caller has ended the pool", async () => {
+    const logger = collectingLogger();
+    const pool = poolOf();
+    await using database = guarded(pool, { logger, breakerFailures: 1 });
+    await database.query("select 1");
+    expect(await ask(database)).to.include({ healthy: true });
+    await pool.end();
+    for (const _each of [1, 2, 3]) {
+      const { code, cause } = await problem(database.query("select 1"));
+      expect(code).to.equal("ERR_SVC_DATABASE_UNAVAILABLE");
+      expect((cause as Error).message).to.equal("the pool has ended");
+    }
+    expect(await ask(database)).to.include({ healthy: false, detail: "the pool has ended" });
+    expect(logger.texts).to.deep.equal([]);
+  });
+
+  it("does not open the breaker for a request that waits while the caller ends the pool", async () => {
+    const logger = collectingLogger();
+    const pool = poolOf({ max: 1 });
+    await using database = guarded(pool, { logger, acquireTimeoutMs: 100, breakerFailures: 1 });
+    const theirs = await pool.connect();
+    const waiting = problem(database.query("select 1"));
+    const ending = pool.end();
+    expect(((await waiting).cause as Error).message).to.equal("the pool has ended");
+    theirs.release();
+    await ending;
+    expect(logger.texts).to.deep.equal([]);
+  });
+
+  it("reports a role that bypasses row security even if the pool's type parsers change all values", async () => {
+    const types = { getTypeParser: () => () => "parsed" } as unknown as NonNullable<PoolConfig["types"]>;
+    await using database = guarded(poolOf({ types }), { rowSecurity: true });
+    expect(await ask(database)).to.deep.include({
+      detail: "connected; the database role bypasses row security",
+    });
+  });
+
+  it("checks its readiness on a connection of the pool's own class", async () => {
+    let made = 0;
+    class OwnClient extends Client {
+      constructor(config: PoolConfig) {
+        // As a class does that computes where to connect.
+        super({ ...config, host: new URL(postgres.url).hostname, port: Number(new URL(postgres.url).port) });
+        made += 1;
+      }
+    }
+    const { username, pathname } = new URL(postgres.url);
+    const config = { host: "127.0.0.1", port: 1, user: username, database: pathname.slice(1) };
+    const pool = new Pool({ ...config, Client: OwnClient } as unknown as PoolConfig);
+    pools.push(pool);
+    await using database = guarded(pool);
+    await database.query("select 1");
+    expect(await ask(database)).to.include({ healthy: true, detail: "connected" });
+    expect(made).to.equal(2);
+  });
+
+  it("returns 503 if every new connection is in a transaction already", async () => {
+    let opened = 0;
+    const onConnect = async (client: Client): Promise<void> => {
+      opened += 1;
+      await client.query("begin");
+    };
+    await using database = guarded(poolOf({ max: 2, onConnect } as unknown as PoolConfig));
+    const { code, cause } = await problem(database.query("select 1"));
+    expect(code).to.equal("ERR_SVC_DATABASE_UNAVAILABLE");
+    expect((cause as Error).message).to.contain("in a transaction");
+    expect(opened).to.be.within(2, 4);
+  });
+
+  it("does not let requests that have given up pile up in the pool's queue", async () => {
+    const pool = poolOf({ max: 1 });
+    await using database = guarded(pool, { acquireTimeoutMs: 5 });
+    const theirs = await pool.connect();
+    for (let each = 0; each < 12; each++) {
+      const all = Array.from({ length: 200 }, () => problem(database.query("select 1")));
+      const codes = new Set((await Promise.all(all)).map(({ code }) => code));
+      expect(codes).to.deep.equal(new Set(["ERR_SVC_DATABASE_POOL_EXHAUSTED"]));
+    }
+    expect(pool.waitingCount).to.be.at.most(1200);
+    theirs.release();
+    await until("it lends a connection", () => database.query("select 1").catch(() => undefined));
+    expect(pool.waitingCount).to.equal(0);
+  });
+});
+
+describe("createDatabase({ pool }) while the pool opens its first connection", function () {
+  this.timeout(60_000);
+  const postgres = testPostgresServer();
+
+  it("later reports a server that hangs as not answering, not as a pool that is in use", async () => {
+    const pool = new Pool({ connectionString: postgres.url, max: 1 });
+    const opening = pool.connect();
+    await using database = createDatabase({ pool, acquireTimeoutMs: 300, closePool: true });
+    (await opening).release();
+    const lent = await until("it lends the connection", () => database.connect().catch(() => undefined));
+    lent.release(true);
+    await until("the connection is closed", () => pool.totalCount === 0);
+    postgres.server.pause();
+    try {
+      expect((await problem(database.query("select 1"))).code).to.equal("ERR_SVC_DATABASE_UNAVAILABLE");
+    } finally {
+      postgres.server.resume();
+    }
+    await until("it answers again", () => database.query("select 1").catch(() => undefined));
+  });
+});

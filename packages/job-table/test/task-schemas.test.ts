@@ -1,0 +1,94 @@
+import { testDatabase } from "@svc/dev-services";
+import { createJobTable, defineTasks, JobError, type StandardSchema } from "@svc/job-table";
+import { ConfigurationError } from "@svc/options";
+import { rejection } from "@svc/test-support";
+import { expect } from "chai";
+import type { Pool } from "pg";
+import { z } from "zod";
+import { openPool } from "./support/bench.ts";
+import { openTable, storedIn } from "./support/typed-table.ts";
+
+const SECRET = "hunter2-in-the-payload";
+
+/** Returns a schema that answers as a test needs it. */
+function schemaOf(validate: StandardSchema["~standard"]["validate"]): StandardSchema {
+  return { "~standard": { version: 1, vendor: "test", validate } };
+}
+
+const throwing = schemaOf(() => {
+  throw new RangeError(`cannot check ${SECRET}`);
+});
+
+describe("schemas of tasks that are faulty", function () {
+  this.timeout(60_000);
+  const database = testDatabase({ name: "job-task-schemas" });
+  let pool: Pool;
+  before(() => {
+    pool = openPool(database.url);
+  });
+  after(() => pool.end());
+
+  it("refuse a job when they throw, and the error is the cause only when the job is queued", async () => {
+    const table = await openTable(pool, defineTasks({ broken: throwing }));
+    const error = await rejection(table.enqueue({ task: "broken" }));
+    expect(error).to.be.instanceOf(JobError).and.include({
+      code: "ERR_SVC_JOB_SCHEMA",
+      message: "the schema of the task broken threw RangeError",
+    });
+    expect((error as Error).cause).to.be.instanceOf(RangeError);
+    await pool.query(`insert into ${table.name} (id, task) values ('1', 'broken')`);
+    expect(await table.claim()).to.eql([]);
+    expect((await storedIn(pool, table))[0]).to.include({
+      status: "pending",
+      attempts: 1,
+      last_error: "JobError: the schema of the task broken threw RangeError",
+    });
+  });
+
+  it("refuse a job when they are asynchronous or return nothing", async () => {
+    const late = schemaOf(async () => Promise.reject(new Error(SECRET)));
+    const never = schemaOf(() => undefined as never);
+    const string = schemaOf(() => {
+      throw SECRET;
+    });
+    const table = await openTable(pool, defineTasks({ late, never, string }));
+    const messageOf = async (task: "late" | "never" | "string"): Promise<string> =>
+      ((await rejection(table.enqueue({ task }))) as Error).message;
+    expect([await messageOf("late"), await messageOf("never"), await messageOf("string")]).to.eql([
+      "the schema of the task late is asynchronous; use a synchronous one",
+      "the schema of the task never returned no result",
+      "the schema of the task string threw a value of the type string",
+    ]);
+    expect(await storedIn(pool, table)).to.eql([]);
+  });
+
+  it("report at most ten paths, each once, with keys of at most 100 characters", async () => {
+    const issues = Array.from({ length: 13 }, (_, index) => ({
+      message: SECRET,
+      path: [{ key: "list" }, index, "k".repeat(500)],
+    }));
+    const many = schemaOf(() => ({ issues: [...issues, ...issues] }));
+    const none = schemaOf(() => ({ issues: [] }));
+    const table = await openTable(pool, defineTasks({ many, none }));
+    const { message } = (await rejection(table.enqueue({ task: "many" }))) as Error;
+    const path = `payload.list[9].${"k".repeat(100)}`;
+    expect(message).to.contain(`, ${path} and 3 more`).and.not.contain(SECRET);
+    expect(((await rejection(table.enqueue({ task: "none" }))) as Error).message).to.match(/ at payload$/);
+  });
+
+  it("are rejected by defineTasks() with the task, and a table rejects schemas that are not its result", () => {
+    expect(() => defineTasks({ a: {} as never, b: z.object({}), c: null as never })).to.throw(
+      ConfigurationError,
+      "defineTasks() is configured wrongly (2 faults):\n  - a: must be a Standard Schema, such as one of zod, valibot or arktype\n  - c: must",
+    );
+    expect(() => defineTasks([] as never)).to.throw(
+      ConfigurationError,
+      "schemas: must be an object of schemas by task",
+    );
+    const direct = { a: z.object({}) } as never;
+    expect(() => createJobTable({ db: pool, tasks: direct })).to.throw(
+      ConfigurationError,
+      "tasks: must be the result of defineTasks()",
+    );
+  });
+});
