@@ -119,6 +119,8 @@ describe("[plugin.auth.issuers]", () => {
       expect(faults, faults.join("\n")).to.have.length(1);
       expect(faults[0]).to.match(expected);
     }
+    const [keys] = await faultTexts(tables("", staff), { auth: { keys: () => undefined } });
+    expect(keys).to.match(/keys: cannot be combined with plugin\.auth\.issuers, whose keys are fetched$/);
     const store = { auth: { revocation: { isRevoked: () => false } } };
     const [twice] = await faultTexts(
       tables("", staff, "revocation = true", shop, "revocation = true"),

@@ -32,14 +32,14 @@ export function createDiscoveredKeySource(options: OptionsOf<typeof discoveryOpt
   const url = new URL(`${place}/.well-known/openid-configuration`);
   const { algorithms, ...plan } = refreshPlan(settings);
   const { timeoutMs, now, random } = plan;
-  const limits = { attempts, fetch, now, random };
+  // A slow discovery must not shorten the time that an attempt for the key set gets.
+  const limits = { attempts, fetch, now, random, leastMs: timeoutMs / attempts };
   return refreshedKeys({
     ...plan,
     place,
     load: async (signal, before) => {
       const endsAt = now() + timeoutMs;
-      // Half of the time, so that a key set can be fetched after an attempt that hangs.
-      const found = await discover({ ...limits, url, timeoutMs: timeoutMs / 2 }, signal);
+      const found = await discover({ ...limits, url, timeoutMs }, signal);
       const keysUrl = keySetUrl(found, issuer);
       const document = await fetchDocument({ ...limits, url: keysUrl, timeoutMs: endsAt - now() }, signal);
       return keySetFromJwks(document, algorithms, before);

@@ -6,6 +6,7 @@ import { keyFunctionSource } from "./key-function.ts";
 import type { KeyFunction, VerificationKey } from "./key-input.ts";
 import { finderOf } from "./key-finder.ts";
 import { createKeyReader, type ReadKeys } from "./key-reader.ts";
+import { MOST_KEYS } from "./key-set.ts";
 import type { KeySource } from "./key-source.ts";
 
 /** Settings of the source for a given key. */
@@ -18,6 +19,8 @@ export interface GivenKeySettings {
   readonly logger: Logger | undefined;
   /** Timeout of one call of a function, in milliseconds. */
   readonly timeoutMs: number;
+  /** The issuer for log messages, if there are several. */
+  readonly issuer?: string | undefined;
 }
 
 /**
@@ -27,13 +30,13 @@ export interface GivenKeySettings {
  * @throws ConfigurationError when the key cannot be read, is private, or does not fit an algorithm
  */
 export function givenKeySource(given: VerificationKey | KeyFunction, settings: GivenKeySettings): KeySource {
-  const { names, env, logger, timeoutMs } = settings;
+  const { names, env, logger, timeoutMs, issuer } = settings;
   const wanted =
     settings.algorithms && checkAlgorithms(names.subject, settings.algorithms, names.of("algorithms"));
   if (typeof given === "function") {
     const algorithms = wanted ?? (["RS256"] as const);
     const read = createKeyReader(env, algorithms);
-    return keyFunctionSource(given, { read, algorithms, logger, timeoutMs });
+    return keyFunctionSource(given, { read, algorithms, logger, timeoutMs, issuer });
   }
   const found = createKeyReader(env, wanted)(given);
   if (typeof found === "string") throw optionError(names, "keys", found);
@@ -55,7 +58,9 @@ function singleFault({ keys }: ReadKeys, algorithms: readonly Algorithm[]): stri
   return only && fitFault(only.key, only.algorithms, algorithms);
 }
 
-function setFault({ keys }: ReadKeys, algorithms: readonly Algorithm[]): string | undefined {
+function setFault({ keys, cut }: ReadKeys, algorithms: readonly Algorithm[]): string | undefined {
+  // The keys of a file are under the control of the application, so a key that is never used is a mistake.
+  if (cut) return `has more than ${MOST_KEYS} keys for the algorithms; remove those that are not in use`;
   const has = [...new Set(keys.flatMap((each) => each.algorithms))];
   const without = algorithms.filter((each) => !has.includes(each));
   if (without.length === 0) return undefined;

@@ -1,7 +1,8 @@
 import type { CheckResult, ReadinessCheck } from "@svc/context";
-import { errorFields } from "@svc/resilience";
+import { withDeadline } from "@svc/resilience";
 import type { KeySource } from "./key-source.ts";
-import { own, type ParsedToken, parseToken } from "./token-parser.ts";
+import { safeFields } from "./safe-fields.ts";
+import { isObject, own, type ParsedToken, parseToken } from "./token-parser.ts";
 import { type Refused, refuse } from "./verification.ts";
 import type { Verifier } from "./verifier.ts";
 
@@ -91,12 +92,22 @@ function keysOfAll(verifiers: ReadonlyMap<string, Verifier>): KeySource {
   };
 }
 
-/** Returns the result of a check. An application's own source may throw, which must not hide the state of the others. */
+// Shorter than the timeout of a check in @svc/health, which would hide the state of every issuer.
+const CHECK_MS = 500;
+
+/** Returns the result of a check. That of an application's own source may throw, hang, or return any value. */
 async function resultOf(check: ReadinessCheck, signal: AbortSignal): Promise<CheckResult> {
   try {
-    return await check.check(signal);
+    const result: unknown = await withDeadline(CHECK_MS, (ends) => check.check(ends), { signal });
+    if (isObject(result) && typeof result["healthy"] === "boolean")
+      return { ...result, healthy: result["healthy"], detail: textOf(result["detail"]) };
+    return { healthy: false, detail: "the check did not return whether it is healthy" };
   } catch (error) {
-    const { error: name = "not an Error" } = errorFields(error);
+    const { error: name = "unknown error" } = safeFields(error);
     return { healthy: false, detail: `the check failed (${name})` };
   }
+}
+
+function textOf(detail: unknown): string {
+  return typeof detail === "string" ? detail : "no detail";
 }

@@ -1,10 +1,11 @@
 import type { KeyObject } from "node:crypto";
 import type { Logger } from "@svc/context";
-import { atMostEvery, errorFields, safeLogger, withDeadline } from "@svc/resilience";
+import { atMostEvery, safeLogger, withDeadline } from "@svc/resilience";
 import type { Algorithm } from "./algorithms.ts";
 import type { KeyFunction } from "./key-input.ts";
 import { finderOf } from "./key-finder.ts";
 import type { KeyReader } from "./key-reader.ts";
+import { safeFields } from "./safe-fields.ts";
 import type { KeySource } from "./key-source.ts";
 import type { TokenHeader, UnverifiedHeader } from "./token-parser.ts";
 
@@ -32,6 +33,8 @@ interface FunctionSettings {
   readonly algorithms: readonly Algorithm[];
   readonly logger: Logger | undefined;
   readonly timeoutMs: number;
+  /** The issuer for log messages, if there are several. */
+  readonly issuer?: string | undefined;
 }
 
 const WARNING_INTERVAL_MS = 10_000;
@@ -45,10 +48,10 @@ export const MOST_CALLS = 1_000;
  */
 export function keyFunctionSource(
   choose: KeyFunction,
-  { read, algorithms, logger, timeoutMs }: FunctionSettings,
+  { read, algorithms, logger, timeoutMs, issuer }: FunctionSettings,
 ): KeySource {
   const warn = atMostEvery(WARNING_INTERVAL_MS, (suppressed, fields: object, message: string) => {
-    safeLogger(logger)?.warn({ ...fields, suppressed }, message);
+    safeLogger(logger)?.warn({ ...(issuer && { issuer }), ...fields, suppressed }, message);
   });
   let calls = 0;
 
@@ -91,20 +94,4 @@ function unfit(
 ): string | undefined {
   if (keys.some(({ algorithms }) => algorithms.some((each) => allowed.includes(each)))) return undefined;
   return `fits none of the algorithms ${allowed.join(", ")}`;
-}
-
-const NAME = /^[A-Za-z][A-Za-z0-9_]{0,60}$/;
-
-/** Returns the name and code of an error for the log, unless they may be arbitrary text, such as a URL with a password. */
-function safeFields(error: unknown): object {
-  try {
-    return Object.fromEntries(
-      Object.entries(errorFields(error)).filter(([, text]: readonly [string, unknown]) => {
-        return typeof text === "string" && NAME.test(text);
-      }),
-    );
-  } catch {
-    // A getter of the error threw.
-    return {};
-  }
 }

@@ -14,6 +14,8 @@ export interface ReadKeys {
   readonly keys: readonly UsableKey[];
   /** Whether the value was a single key, not a set. */
   readonly single: boolean;
+  /** Whether the set has more keys that look usable than are read. */
+  readonly cut: boolean;
 }
 
 /** Reads a key of any form. Returns a string that says what is wrong with the value, without showing it. */
@@ -21,12 +23,13 @@ export type KeyReader = (given: unknown) => ReadKeys | string;
 
 // Limits the memory of keys that a function returns as text; reading a key again is only slower.
 const MOST_TEXTS = 1_000;
+const MOST_TEXT_CHARACTERS = 8_192;
 
 type Members = Readonly<Record<string, unknown>>;
 
 const asymmetric = allAlgorithms.filter((each) => !isSymmetric(each));
 
-const SECRET = "use the option secret, or a KeyObject of type secret";
+const SECRET = "use a KeyObject of type secret";
 
 /**
  * Creates a reader of keys. It returns the same key object for the same key, because the verifier remembers what it has
@@ -68,8 +71,9 @@ export function createKeyReader(env: EnvironmentName, wanted: readonly Algorithm
   function ofPem(given: string): ReadKeys | string {
     const key = pems.get(given) ?? readPem(given);
     if (typeof key === "string") return key;
-    keep(pems, given, key);
-    return remembered(key, () => ofKeyObject(key));
+    const found = remembered(key, () => ofKeyObject(key));
+    if (typeof found !== "string") keep(pems, given, found.keys[0]);
+    return found;
   }
 
   function ofKeyObject(key: KeyObject): ReadKeys | string {
@@ -82,9 +86,9 @@ export function createKeyReader(env: EnvironmentName, wanted: readonly Algorithm
     const fault = secretJwkFault(jwk, "is");
     if (fault !== undefined) return fault;
     const key =
-      usableKeyOf(jwkCandidate(jwk)) ??
+      usableKeyOf(candidateOf(jwk, asymmetric)) ??
       "is not a public JWK for signatures: RSA, P-256, P-384, P-521 or Ed25519";
-    return typeof key === "string" ? key : { keys: [key], single: true };
+    return typeof key === "string" ? key : { keys: [key], single: true, cut: false };
   }
 
   function ofJwkSet(entries: unknown): ReadKeys | string {
@@ -94,16 +98,18 @@ export function createKeyReader(env: EnvironmentName, wanted: readonly Algorithm
       const fault = secretJwkFault(entry, "contains");
       if (fault !== undefined) return fault;
       // As in a fetched set, skip a key that cannot verify tokens, such as one for encryption.
-      const candidate = jwkCandidate(entry);
+      const candidate = candidateOf(entry, asymmetric);
       if (candidate !== undefined) candidates.push(candidate);
     }
     const isWanted = ({ algorithms }: Candidate) => algorithms.some((each) => wanted.includes(each));
+    const fitting = candidates.filter(isWanted);
     // Keys for other algorithms come last: they only serve to say why a token or a configuration is refused.
-    const keys = [...candidates.filter(isWanted), ...candidates.filter((each) => !isWanted(each))]
+    const keys = [...fitting, ...candidates.filter((each) => !isWanted(each))]
       .slice(0, MOST_KEYS)
       .flatMap((each) => usableKeyOf(each) ?? [])
       .filter(({ algorithms }) => algorithms.length > 0);
-    return keys.length === 0 ? "is a JWK set without a usable key" : { keys, single: false };
+    const cut = fitting.length > MOST_KEYS;
+    return keys.length === 0 ? "is a JWK set without a usable key" : { keys, single: false, cut };
   }
 
   function usableKeyOf(candidate: Candidate | undefined): UsableKey | undefined {
@@ -115,8 +121,9 @@ export function createKeyReader(env: EnvironmentName, wanted: readonly Algorithm
     } catch {
       return undefined;
     }
-    keep(jwks, material, key);
-    return usableKey(key, candidate.algorithms, candidate.kid, material);
+    const found = usableKey(key, candidate.algorithms, candidate.kid, material);
+    keep(jwks, material, found);
+    return found;
   }
 }
 
@@ -126,16 +133,12 @@ function secretJwkFault(entry: Members, verb: "is" | "contains"): string | undef
   return isPrivateJwk(entry) ? privateFault(verb) : undefined;
 }
 
-/** Returns undefined for a JWK that cannot verify tokens. Node.js exports keys with the `alg` of RFC 9864. */
-function jwkCandidate(entry: Members): Candidate | undefined {
-  const known = entry["alg"] === "Ed25519" ? { ...entry, alg: "EdDSA" } : entry;
-  return candidateOf(known, asymmetric);
-}
-
-function keep(keys: Map<string, KeyObject>, text: string, key: KeyObject): void {
-  if (keys.has(text)) return;
+/** Keeps a key that fits an algorithm, unless its text is long, such as a PEM with much white space. */
+function keep(keys: Map<string, KeyObject>, text: string, found: UsableKey | undefined): void {
+  if (found === undefined || found.algorithms.length === 0) return;
+  if (keys.has(text) || text.length > MOST_TEXT_CHARACTERS) return;
   if (keys.size >= MOST_TEXTS) keys.clear();
-  keys.set(text, key);
+  keys.set(text, found.key);
 }
 
 function ofCryptoKey(given: webcrypto.CryptoKey): ReadKeys | string {
@@ -158,7 +161,7 @@ function algorithmsOf(made: webcrypto.KeyAlgorithm): readonly Algorithm[] {
 }
 
 function singleKey(key: KeyObject, intended: readonly Algorithm[]): ReadKeys {
-  return { keys: [usableKey(key, intended)], single: true };
+  return { keys: [usableKey(key, intended)], single: true, cut: false };
 }
 
 function usableKey(key: KeyObject, intended: readonly Algorithm[], kid?: string, material = ""): UsableKey {

@@ -69,6 +69,8 @@ export const noKeys: KeySet = keySetOf([]);
 export const MOST_KEYS = 64;
 
 const BASE64URL = /^[A-Za-z0-9_-]+$/;
+// The length of 16,384 bits with a leading zero byte; no longer key is accepted, so it is not kept in memory either.
+const MOST_NUMBER_CHARACTERS = 2_732;
 // Private members of RFC 7518; a key with one of them was published by mistake.
 const PRIVATE = ["d", "p", "q", "dp", "dq", "qi", "oth", "k", "priv"] as const;
 
@@ -118,7 +120,8 @@ export async function keySetFromJwks(
 
 /** Returns a JWK that may verify tokens of the allowed algorithms; undefined for any other JWK. */
 export function candidateOf(entry: Members, allowed: readonly Algorithm[]): Candidate | undefined {
-  const { alg, use, kid, key_ops: operations } = entry;
+  const { use, kid, key_ops: operations } = entry;
+  const alg = algorithmNamed(entry["alg"]);
   if (use !== undefined && use !== "sig") return undefined;
   if (operations !== undefined && !(Array.isArray(operations) && operations.includes("verify"))) {
     return undefined;
@@ -130,6 +133,11 @@ export function candidateOf(entry: Members, allowed: readonly Algorithm[]): Cand
   const algorithms = fitting.filter((each) => allowed.includes(each) && (alg === undefined || alg === each));
   const jwk = publicMembers({ kty, crv, n, e, x, y });
   return algorithms.length === 0 || jwk === undefined ? undefined : { kid, algorithms, jwk };
+}
+
+/** Returns the `alg` of a JWK by the name that tokens use; Node.js exports keys with the `alg` of RFC 9864. */
+export function algorithmNamed(alg: unknown): unknown {
+  return alg === "Ed25519" ? "EdDSA" : alg;
 }
 
 /** Returns whether a JWK has a private or secret member. */
@@ -171,5 +179,5 @@ async function imported(jwk: JWK, algorithm: Algorithm | undefined): Promise<Key
 }
 
 function isNumber(value: unknown): value is string {
-  return typeof value === "string" && BASE64URL.test(value);
+  return typeof value === "string" && value.length <= MOST_NUMBER_CHARACTERS && BASE64URL.test(value);
 }

@@ -49,9 +49,11 @@ export function issuersOf(
 
 function singleFaults(options: AuthSettings, issues: boolean, nameOf: Context["nameOf"]): Fault[] {
   const tables = nameOf("issuers");
-  const faults = (["issuer", "jwksUrl", "keys"] as const)
+  const faults = (["issuer", "jwksUrl"] as const)
     .filter((option) => options[option] !== undefined && options[option] !== "")
     .map((option) => fault(nameOf(option), `cannot be combined with ${tables}; set it for each issuer`));
+  if (options.keys !== undefined)
+    faults.push(fault(nameOf("keys"), `cannot be combined with ${tables}, whose keys are fetched`));
   if (options.mode !== "jwks")
     faults.push(fault(tables, `needs mode jwks, which only the full profile has; mode is ${options.mode}`));
   if (issues) faults.push(fault(tables, "cannot be combined with issue_tokens"));

@@ -9,7 +9,7 @@ import type { RevocationGates } from "./revocation-gates.ts";
  */
 export function authReadiness(
   keys: KeySource,
-  gates: Pick<RevocationGates, "answering">,
+  gates: Pick<RevocationGates, "silent">,
   failOpen: boolean,
 ): ReadinessCheck {
   const source = keys.readiness?.();
@@ -24,11 +24,12 @@ export function authReadiness(
 
   function combined(ofKeys: CheckResult): CheckResult {
     const critical = !ofKeys.healthy && (ofKeys.critical ?? source?.critical ?? false);
-    if (gates.answering) return { ...ofKeys, critical };
+    const { silent } = gates;
+    if (silent === undefined) return { ...ofKeys, critical };
     const consequence = failOpen
       ? "tokens are accepted without the check"
       : "requests with a valid token get a 503";
-    const detail = `${ofKeys.detail}; the revocation store is not answering: ${consequence}`;
+    const detail = `${ofKeys.detail}; ${silent} is not answering: ${consequence}`;
     return { ...ofKeys, healthy: false, critical, detail };
   }
 }

@@ -5,6 +5,7 @@ import {
   type Names,
   namesOf,
   optionError,
+  type ResolvedOptions,
   withNames,
 } from "@svc/options";
 import { type IssuerOptions, issuerOptions } from "./issuer-options.ts";
@@ -12,18 +13,22 @@ import { createIssuerVerifier, shownIssuer } from "./issuer-verifier.ts";
 import { type GivenOptions, type JwtAuthOptions, jwtAuthOptions } from "./options.ts";
 import { audienceWarning, resolveJwtAuth } from "./resolve-jwt-auth.ts";
 
-// Options for a single issuer: with `issuers`, they would apply to none or to all.
-const single = [
-  "mode",
-  "jwksUrl",
-  "publicKey",
-  "secret",
-  "keys",
-  "issuer",
-  "audience",
-  "algorithms",
-  "revocation",
-] as const satisfies readonly (keyof JwtAuthOptions)[];
+const FOR_EACH = "set it for each issuer";
+
+// Options for a single issuer, with the remedy: with `issuers`, they would apply to none or to all.
+const single = {
+  mode: "remove it",
+  jwksUrl: FOR_EACH,
+  publicKey: "use keys of the issuer",
+  secret: "use keys of the issuer, with a KeyObject of type secret",
+  keys: FOR_EACH,
+  issuer: FOR_EACH,
+  audience: FOR_EACH,
+  algorithms: FOR_EACH,
+  revocation: FOR_EACH,
+} as const satisfies Partial<Record<keyof JwtAuthOptions, string>>;
+
+type SingleOption = keyof typeof single;
 
 /**
  * Validates the options of `jwtAuth()` and builds the verifier, for one issuer or several.
@@ -37,24 +42,33 @@ export function resolveAuth(given: JwtAuthOptions) {
     : resolveIssuers(options.issuers, options, namesOf(given, jwtAuthOptions.subject));
 }
 
+/** The options of one issuer, read once, with their names. */
+interface Entry {
+  readonly options: ResolvedOptions<(typeof issuerOptions)["keys"]>;
+  readonly names: Names;
+}
+
 type ResolvedIssuer = ReturnType<typeof resolveJwtAuth>;
 
 function resolveIssuers(issuers: readonly IssuerOptions[], options: GivenOptions, names: Names) {
   // An empty issuer or audience is not checked, as if it were omitted.
-  const faults: Fault[] = single
+  const faults: Fault[] = (Object.keys(single) as SingleOption[])
     .filter((option) => options[option] !== undefined && options[option] !== "")
-    .map((option) => fault(names.of(option), "cannot be combined with issuers; set it for each issuer"));
+    .map((option) => fault(names.of(option), `cannot be combined with issuers; ${single[option]}`));
+  const entries: Entry[] = [];
   const found: ResolvedIssuer[] = [];
   const stop = (): void => found.forEach(({ ownKeys }) => ownKeys?.stop?.());
   try {
     for (const [index, each] of issuers.entries()) {
-      const { resolved, faults: of } = attempted(() =>
-        resolveIssuer(each, index, issuers.length, options, names),
-      );
+      const { resolved, faults: of } = attempted(() => {
+        const entry = readEntry(each, index, names);
+        entries.push(entry);
+        return resolveIssuer(entry, issuers.length, options, names);
+      });
       if (resolved !== undefined) found.push(resolved);
       faults.push(...of.filter(({ key }) => faults.every((other) => other.key !== key)));
     }
-    faults.push(...repeatedIssuers(issuers, names));
+    faults.push(...repeatedIssuers(entries));
     if (faults.length > 0) throw new ConfigurationError(names.subject, faults);
     return { ...options, ...joined(found), ownKeys: { stop } };
   } catch (error) {
@@ -79,14 +93,11 @@ function joined(found: readonly ResolvedIssuer[]) {
 
 /** Builds the verifier of one issuer, which has its own keys, algorithms and cache. */
 function resolveIssuer(
-  given: IssuerOptions,
-  index: number,
+  { options: { discovery, ...issuer }, names: own }: Entry,
   count: number,
   { issuers: _issuers, ...shared }: GivenOptions,
   names: Names,
 ): ResolvedIssuer {
-  const own = namesIn(names, index, given);
-  const { discovery, ...issuer } = issuerOptions.resolve(withNames(given, own));
   if (!discovery && issuer.jwksUrl === undefined && issuer.keys === undefined)
     throw optionError(own, "jwksUrl", "is missing: set discovery, jwksUrl or keys");
   const cacheTokens = Math.ceil(shared.cacheTokens / count);
@@ -94,24 +105,35 @@ function resolveIssuer(
   const of = (option: string): string =>
     Object.hasOwn(issuerOptions.keys, option) ? own.of(option) : names.of(option);
   const all = { ...shared, ...none, ...issuer, cacheTokens };
-  return resolveJwtAuth(withNames(all, { subject: names.subject, of }), discovery);
+  const entry = { discovery, shown: shownIssuer(issuer.issuer) };
+  return resolveJwtAuth(withNames(all, { subject: names.subject, of }), entry);
 }
 
-/** Returns names such as `issuers[0].keys` for the options of an issuer, or those that a plugin has attached. */
-function namesIn({ subject, of }: Names, index: number, issuer: IssuerOptions): Names {
-  const attached = namesOf(issuer, "");
-  return attached.subject === ""
-    ? { subject, of: (option) => `${of("issuers")}[${index}].${option}` }
-    : attached;
+/**
+ * Reads the options of an issuer, which may be an instance of a class. Their names are those that a plugin has attached, or
+ * such as `issuers[0].keys`.
+ */
+function readEntry(given: IssuerOptions, index: number, { subject, of }: Names): Entry {
+  const attached = namesOf(given, "");
+  if (attached.subject !== "") return { options: issuerOptions.resolve(given), names: attached };
+  const names = { subject, of: (option: string) => `${of("issuers")}[${index}].${option}` };
+  try {
+    return { options: issuerOptions.resolve(given), names };
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    throw new ConfigurationError(
+      subject,
+      error.faults.map(({ key, message }) => fault(names.of(key), message)),
+    );
+  }
 }
 
-function repeatedIssuers(issuers: readonly IssuerOptions[], names: Names): Fault[] {
-  return issuers.flatMap((given, index) => {
-    const first = issuers.findIndex(({ issuer }) => issuer === given.issuer);
-    const other = issuers[first];
-    if (first === index || other === undefined || typeof given.issuer !== "string") return [];
-    const message = `is also the value of ${namesIn(names, first, other).of("issuer")}; list each issuer once`;
-    return [fault(namesIn(names, index, given).of("issuer"), message)];
+function repeatedIssuers(entries: readonly Entry[]): Fault[] {
+  return entries.flatMap((entry) => {
+    const first = entries.find(({ options }) => options.issuer === entry.options.issuer);
+    if (first === undefined || first === entry) return [];
+    const message = `is also the value of ${first.names.of("issuer")}; list each issuer once`;
+    return [fault(entry.names.of("issuer"), message)];
   });
 }
 

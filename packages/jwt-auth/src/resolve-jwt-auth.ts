@@ -27,19 +27,27 @@ const NO_KEYS: KeySource = { generation: 0, find: () => undefined };
 
 const NO_CHECKS: ReadonlyMap<string, RevocationCheck> = new Map();
 
+/** What `jwtAuth()` knows about one of several issuers, besides its options. */
+interface IssuerEntry {
+  /** Whether the keys come from the discovery document of the option `issuer`. */
+  readonly discovery: boolean;
+  /** The issuer for log messages, without secrets. */
+  readonly shown: string;
+}
+
 /**
  * Validates the options and builds the verifier.
  *
- * @param discovery whether the keys come from the discovery document of the option `issuer`
+ * @param entry how one of several issuers is verified; undefined for a single issuer
  * @throws ConfigurationError with all faults, under the option names of `jwtAuth()`
  */
-export function resolveJwtAuth(given: JwtAuthOptions, discovery = false) {
+export function resolveJwtAuth(given: JwtAuthOptions, entry?: IssuerEntry) {
   const options = jwtAuthOptions.resolve(given);
   const { subject, of: name } = namesOf(given, jwtAuthOptions.subject);
   const faults: Fault[] = [];
-  const material = materialOf(options, discovery, name, faults);
+  const material = materialOf(options, entry?.discovery === true, name, faults);
   const algorithms = algorithmsOf(options, material, name, faults);
-  const keys = readKeys(options, material, algorithms, faults) ?? NO_KEYS;
+  const keys = readKeys(options, material, algorithms, faults, entry?.shown) ?? NO_KEYS;
   const verifier = attempted(faults, {}, () => createVerifier({ ...verifying(options), keys, algorithms }));
   if (verifier === undefined || faults.length > 0) {
     if (keys !== options.keys) keys.stop?.();
@@ -128,22 +136,24 @@ function readKeys(
   material: Material | undefined,
   algorithms: readonly Algorithm[] | undefined,
   faults: Fault[],
+  shownIssuer: string | undefined,
 ): KeySource | undefined {
   // Skip the key if the algorithms are refused: a message that the key does not fit them would mislead.
   if (faults.some(({ key }) => key === "algorithms")) return undefined;
-  return attempted(faults, KEY_SET_NAMES, () => keysOf(options, material, algorithms));
+  return attempted(faults, KEY_SET_NAMES, () => keysOf(options, material, algorithms, shownIssuer));
 }
 
 function keysOf(
   options: GivenOptions,
   material: Material | undefined,
   algorithms: readonly Algorithm[] | undefined,
+  shownIssuer: string | undefined,
 ): KeySource | undefined {
   const { publicKey, secret: shared, env } = options;
   if (material === "secret" && shared !== undefined)
     return createSecretSource({ secret: shared, algorithms, env });
   if (material === "publicKey" && publicKey !== undefined) return createPemSource({ publicKey, algorithms });
-  if (material === "keys") return ownKeysOf(options, algorithms);
+  if (material === "keys") return ownKeysOf(options, algorithms, shownIssuer);
   const settings = {
     algorithms,
     env,
@@ -162,6 +172,7 @@ function keysOf(
 function ownKeysOf(
   { keys, env, logger, jwksTimeoutSeconds }: GivenOptions,
   algorithms: readonly Algorithm[] | undefined,
+  issuer: string | undefined,
 ): KeySource | undefined {
   if (keys === undefined || isKeySource(keys)) return keys;
   return givenKeySource(keys, {
@@ -170,6 +181,7 @@ function ownKeysOf(
     env,
     logger,
     timeoutMs: jwksTimeoutSeconds * 1_000,
+    issuer,
   });
 }
 

@@ -1,3 +1,4 @@
+import { shownIssuer } from "./issuer-verifier.ts";
 import {
   createRevocationGate,
   type RevocationCheck,
@@ -10,8 +11,8 @@ import type { Verified } from "./verification.ts";
 export interface RevocationGates {
   /** Returns the gate for a verified token; undefined if its revocation is not checked. */
   gateFor(this: void, verified: Verified): RevocationGate | undefined;
-  /** Whether every store responded to its last query. */
-  readonly answering: boolean;
+  /** The stores that did not respond to their last query, as the begin of a sentence; undefined if all responded. */
+  readonly silent: string | undefined;
 }
 
 /**
@@ -24,16 +25,18 @@ export interface RevocationGates {
 export function createRevocationGates(
   forAll: RevocationCheck | undefined,
   byIssuer: ReadonlyMap<string, RevocationCheck>,
-  options: Omit<RevocationGateOptions, "check">,
+  options: Omit<RevocationGateOptions, "check" | "issuer">,
 ): RevocationGates {
-  const gateOf = (check: RevocationCheck): RevocationGate => createRevocationGate({ ...options, check });
-  const only = forAll && gateOf(forAll);
-  const gates = new Map([...byIssuer].map(([issuer, check]) => [issuer, gateOf(check)]));
-  const all = only === undefined ? [...gates.values()] : [only];
+  const only = forAll && createRevocationGate({ ...options, check: forAll });
+  const gates = new Map<string, RevocationGate>();
+  for (const [issuer, check] of byIssuer)
+    gates.set(issuer, createRevocationGate({ ...options, check, issuer: shownIssuer(issuer) }));
   return {
     gateFor: ({ principal }) => only ?? gates.get(principal.issuer ?? ""),
-    get answering() {
-      return all.every((gate) => gate.answering);
+    get silent() {
+      if (only !== undefined) return only.answering ? undefined : "the revocation store";
+      const issuers = [...gates].flatMap(([issuer, gate]) => (gate.answering ? [] : [shownIssuer(issuer)]));
+      return issuers.length === 0 ? undefined : `the revocation store of ${issuers.join(", ")}`;
     },
   };
 }

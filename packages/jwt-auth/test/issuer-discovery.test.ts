@@ -207,6 +207,31 @@ describe("an issuer with discovery", () => {
     }
   });
 
+  it("has the same time for each of its two documents as a fetched key set (KEY-6)", async () => {
+    await using given = await provider();
+    const slow =
+      (answer: Answer): Answer =>
+      (url, res) =>
+        void setTimeout(() => answer(url, res), 700);
+    given.answer(given.discovery, slow(given.json({ issuer: given.issuer, jwks_uri: `${given.url}/keys` })));
+    given.answer("/keys", slow(given.json({ keys: [jwkOf("rsa2048", { kid: "1" })] })));
+    // Each attempt may take 1 s, so that 700 ms are neither near this limit nor near a half of it.
+    await using auth = authOf(given.issuer, { jwksAttempts: 2, jwksTimeoutSeconds: 2 });
+    expect(await reasonFor(auth, given.issuer)).to.equal("accepted");
+    expect(given.requests).to.eql([CONFIGURATION, "/keys"]);
+  });
+
+  it("repeats an attempt for the discovery document that hangs, within one timeout (KEY-6)", async () => {
+    await using given = await provider();
+    const works = given.json({ issuer: given.issuer, jwks_uri: `${given.url}/keys` });
+    given.answer(given.discovery, (url, res) => {
+      if (given.requests.length > 1) works(url, res);
+    });
+    await using auth = authOf(given.issuer, { jwksAttempts: 2, jwksTimeoutSeconds: 4 });
+    expect(await reasonFor(auth, given.issuer)).to.equal("accepted");
+    expect(given.requests).to.eql([CONFIGURATION, CONFIGURATION, "/keys"]);
+  });
+
   it("repeats a failed request, and keeps serving its keys when discovery fails later (KEY-4, KEY-7)", async () => {
     await using given = await provider();
     let failures = 1;

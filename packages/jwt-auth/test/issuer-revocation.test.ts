@@ -70,6 +70,41 @@ describe("the option revocation of several issuers", () => {
       [B, 200],
     ] as const)
       expect((await ask(`${server.url}/closed`, bearer(tokenOf(iss)))).status).to.equal(expected);
-    expect(await check.check(signal)).to.include({ healthy: false, critical: false });
+    const found = await check.check(signal);
+    expect(found).to.include({ healthy: false, critical: false });
+    expect(found.detail).to.include(`; the revocation store of ${A} is not answering: requests`);
+    const warnings = logger.lines.filter(({ level }) => level === "warn");
+    expect(warnings.map(({ fields }) => fields["issuer"])).to.eql([A]);
+  });
+
+  it("names every issuer whose store is down, without secrets, in the readiness check and in the log (RDY-11)", async () => {
+    const logger = collectingLogger();
+    let isDown = true;
+    const revocation = {
+      isRevoked() {
+        if (isDown) throw new Error("down");
+        return false;
+      },
+    };
+    const named = (iss: string) => ({ issuer: iss, keys: pemOf("rsa2048"), audience, revocation });
+    const secretive = "https://user:password@c.example/?key=secret";
+    const auth = jwtAuth({ issuers: [named(A), named(secretive)], logger, now });
+    await using server = await serve("bare http", [auth], { "/closed": [requireAuth()] });
+    const get = async (iss: string) => {
+      const token = forge({ claims: { iss, aud: audience } });
+      expect((await ask(`${server.url}/closed`, bearer(token))).status).to.equal(200);
+    };
+    for (const iss of [A, secretive]) await get(iss);
+    const { detail } = await auth.readiness().check(new AbortController().signal);
+    expect(detail).to.include(`; the revocation store of ${A}, https://c.example/ is not answering: tokens`);
+    isDown = false;
+    for (const iss of [A, secretive]) await get(iss);
+    expect(logger.lines.map(({ level, fields }) => [level, fields["issuer"]])).to.eql([
+      ["warn", A],
+      ["warn", "https://c.example/"],
+      ["info", A],
+      ["info", "https://c.example/"],
+    ]);
+    expect(await auth.readiness().check(new AbortController().signal)).to.include({ healthy: true });
   });
 });

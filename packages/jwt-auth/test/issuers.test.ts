@@ -404,6 +404,11 @@ describe("the option checks of several issuers", () => {
 
   it("reject every option of a single issuer beside the list", () => {
     const issuers = [{ issuer: A, keys }];
+    const remedies: Readonly<Record<string, string>> = {
+      mode: "remove it",
+      publicKey: "use keys of the issuer",
+      secret: "use keys of the issuer, with a KeyObject of type secret",
+    };
     for (const [option, value] of Object.entries({
       mode: "jwks",
       jwksUrl: "https://x.invalid/",
@@ -416,7 +421,7 @@ describe("the option checks of several issuers", () => {
       revocation: { isRevoked: () => false },
     })) {
       expect(faultsOf({ issuers, [option]: value })).to.eql([
-        `${option}: cannot be combined with issuers; set it for each issuer`,
+        `${option}: cannot be combined with issuers; ${remedies[option] ?? "set it for each issuer"}`,
       ]);
     }
     jwtAuth({ issuers, keys: undefined, issuer: undefined });
@@ -460,6 +465,45 @@ describe("the option checks of several issuers", () => {
         String(pattern),
       ).to.have.length(1);
     }
+  });
+
+  it("read inherited members and getters once, and report unknown members and repeated issuers of such entries", async () => {
+    let reads = 0;
+    class Partner {
+      readonly #pem: string;
+      readonly audience = audience;
+      constructor(pem: string) {
+        this.#pem = pem;
+      }
+      get issuer(): string {
+        reads += 1;
+        return A;
+      }
+      get keys(): string {
+        return this.#pem;
+      }
+    }
+    const verifier = verifierOf({ issuers: [new Partner(keys)] });
+    expect(reads).to.equal(1);
+    expect(await reasonFor(verifier, tokenOf(A, A))).to.equal("accepted");
+    const bare = Object.assign(Object.create(null) as object, { issuer: A, keys, audience });
+    expect(await reasonFor(verifierOf({ issuers: [bare] } as JwtAuthOptions), tokenOf(A, A))).to.equal(
+      "accepted",
+    );
+    const unknown = Object.assign(new Partner(keys), { audiense: "x" });
+    expect(faultsOf({ issuers: [unknown] })).to.eql([
+      "issuers[0].audiense: is unknown; did you mean audience?",
+    ]);
+    expect(faultsOf({ issuers: [new Partner(keys), new Partner(keys)] })).to.eql([
+      "issuers[1].issuer: is also the value of issuers[0].issuer; list each issuer once",
+    ]);
+    const throwing = {
+      get issuer(): string {
+        throw new RangeError("secret text");
+      },
+      keys,
+    };
+    expect(faultsOf({ issuers: [throwing] })).to.eql(["issuers[0].issuer: cannot be read: RangeError"]);
   });
 
   it("reject a list that is empty or has entries that are not objects", () => {

@@ -314,6 +314,26 @@ describe("a function as the option keys", () => {
     }
   });
 
+  it("is named in the warning by its issuer, without secrets, if there are several", async () => {
+    const logger = collectingLogger();
+    const failing = (issuer: string) => ({
+      issuer,
+      audience: "a",
+      keys: (): never => {
+        throw new RangeError();
+      },
+    });
+    const secretive = "https://user:password@b.example/?key=secret";
+    const issuers = [failing("https://a.example"), failing(secretive)];
+    const { verifier } = jwtAuth({ issuers, logger, now });
+    for (const { issuer } of issuers)
+      expect(await reasonFor(verifier, { claims: { iss: issuer, aud: "a" } })).to.equal("keys_unavailable ");
+    expect(logger.lines.map(({ fields }) => fields)).to.eql([
+      { issuer: "https://a.example", error: "RangeError", suppressed: 0 },
+      { issuer: "https://b.example/", error: "RangeError", suppressed: 0 },
+    ]);
+  });
+
   it("refuses a token that expires while the function is running (AUTH-8)", async () => {
     let seconds = now() / 1000;
     const keys: KeyFunction = async () => {

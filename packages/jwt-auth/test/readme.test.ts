@@ -76,7 +76,8 @@ describe("the README of @svc/jwt-auth", () => {
     const set = JSON.stringify({ keys: [{ ...jwk, kid: "2026", alg: "ES256" }] });
     const at = Math.floor(Date.now() / 1000);
     const claims = { aud: "orders", iat: at, exp: at + 900 };
-    const rs256 = (key?: KeyObject) => forge({ header: { kid: "acme" }, key, claims });
+    const iss = "https://issuer.example";
+    const rs256 = (key?: KeyObject) => forge({ header: { kid: "2026" }, key, claims: { ...claims, iss } });
     const es256 = (key?: KeyObject) => forge({ algorithm: "ES256", header: { kid: "2026" }, key, claims });
     const otherRsa = rs256(keyFixture("otherRsa2048").privateKey);
     const otherEc = es256(keyFixture("otherP256").privateKey);
@@ -86,7 +87,7 @@ describe("the README of @svc/jwt-auth", () => {
       ["CryptoKey", es256(), otherEc, { files: { "issuer.json": JSON.stringify(jwk) } }],
       ["JWK", es256(), otherEc, { replace: inCode }],
       ["JWK set", es256(), otherEc, { files: { "keys.json": set } }],
-      ["function", rs256(), otherRsa, { files: { "acme.pem": pem } }],
+      ["function", rs256(), otherRsa, { files: { "2026.pem": pem } }],
     ];
     for (const [index, [form, good, bad, options]] of samples.entries()) {
       for (const [given, expected] of [
