@@ -19,6 +19,7 @@ const experiments: Readonly<Record<string, () => Promise<Experiment>>> = {
   "tenant-leak": async () => (await import("./tenant-leak.ts")).tenantLeak,
   "search-tenants": async () => (await import("./search-tenants.ts")).searchTenants,
   "token-differential": async () => (await import("./token-differential.ts")).tokenDifferential,
+  "issuer-confusion": async () => (await import("./issuer-confusion.ts")).issuerConfusion,
   "refresh-race": async () => (await import("./refresh-race.ts")).refreshRace,
   "logout-reach": async () => (await import("./logout-reach.ts")).logoutReach,
   "skewed-sign-out": async () => (await import("./skewed-sign-out.ts")).skewedSignOut,

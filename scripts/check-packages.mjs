@@ -30,6 +30,7 @@ const lookedAt = {
   events: 97_000,
   express: 112_000,
   "job-table": 95_000,
+  "jwt-auth": 82_000,
   rollups: 75_000,
   "search-store": 90_000,
 };

@@ -34,8 +34,8 @@ export const identity: Mutants = {
   },
   "AUTH-7": {
     file: "packages/jwt-auth/src/jwt-auth.ts",
-    find: "if (!resolved.hasAudience) {",
-    replace: "if (false as boolean) {",
+    find: "if (resolved.audienceWarning !== undefined) warnOnce(resolved.audienceWarning, logger);",
+    replace: "",
   },
   "AUTH-8": {
     file: "packages/jwt-auth/src/verifier-options.ts",

@@ -122,7 +122,7 @@ export const sessions: Mutants = {
   },
   "REV-5": {
     file: "packages/jwt-auth/src/jwt-auth.ts",
-    find: 'if (answer === "unknown" && !failOpen) return storeIsOut(gate?.retryAfterSeconds);',
+    find: 'if (answer === "unknown" && !failOpen) return storeIsOut(gate.retryAfterSeconds);',
     replace: "",
   },
   "REV-6": {

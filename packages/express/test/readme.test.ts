@@ -6,6 +6,7 @@ import { loggingTable, serviceTable } from "@svc/config";
 import { createDatabase } from "@svc/database";
 import { testDatabase } from "@svc/dev-services";
 import { codeBlocks, runSample } from "@svc/test-support";
+import { authOptions } from "@svc/jwt-auth/plugin";
 import { expect } from "chai";
 import { createService, type ServiceOptions } from "@svc/express";
 import { providerOptions } from "@svc/oidc-login/options";
@@ -60,7 +61,7 @@ describe("README of @svc/express", function () {
 
   it("OIDC-15 the sign-in sample redirects to a provider", async () => {
     const env = { GITHUB_SECRET: "g", ACME_SECRET: "a", SVC_AUTH_SECRET: "s".repeat(32) };
-    const files = { "service.toml": `[service]\nname = "orders"\n${await toml(7)}` };
+    const files = { "service.toml": `[service]\nname = "orders"\n${await toml(8)}` };
     await using sample = await runSample(readme, 2, { env, files });
     const answer = await fetch(`${await sample.url}/auth/github/start`, { redirect: "manual" });
     expect([answer.status, answer.headers.get("location")?.split("?")[0]]).to.deep.equal([
@@ -133,7 +134,7 @@ describe("README of @svc/express", function () {
   });
 
   it("PROF-7 the configuration of a gateway service starts one, and requires the plugin", async () => {
-    const text = await toml(11);
+    const text = await toml(12);
     const logDestination = { write: () => undefined };
     const service = await createService({ kind: "gateway", config: { toml: text }, logDestination });
     expect(service.gateway).to.be.a("function");
@@ -146,7 +147,7 @@ describe("README of @svc/express", function () {
 
   it("RATE-3 shows the settings of the plugin rate_limit with their defaults, and describes and limits a route", async () => {
     const enabled = '[service]\nname = "orders"\n[plugins]\nenabled = ["rate_limit"]\n';
-    const shown = await configOf(`${enabled}${await toml(12)}`);
+    const shown = await configOf(`${enabled}${await toml(13)}`);
     expect(shown.plugin).to.deep.equal((await configOf(enabled)).plugin);
     await using sample = await runSample(readme, 9);
     const post = async (body: unknown): Promise<number> => {
@@ -165,9 +166,9 @@ describe("README of @svc/express", function () {
     const url = '[plugin.database]\nurl = "postgres://127.0.0.1:9/x"\n';
     const source = { table: "orders", tenantColumn: "tenant_id", timeColumn: "at" };
     const rollups = { monthly: { source, measures: { n: { sql: "count(*)", type: "bigint" } } } };
-    const shown = await configOf(`${enabled}${url}${await toml(13)}`, {}, { rollups });
+    const shown = await configOf(`${enabled}${url}${await toml(14)}`, {}, { rollups });
     expect(shown.plugin).to.deep.equal((await configOf(enabled + url, {}, { rollups })).plugin);
-    const keys = (await toml(13)).match(/^\w+ =/gm) ?? [];
+    const keys = (await toml(14)).match(/^\w+ =/gm) ?? [];
     expect(keys).to.have.length(settingsIn(shown.plugin.rollups ?? {}));
   });
 
@@ -231,10 +232,20 @@ describe("README of @svc/express", function () {
     expect(keys).to.have.length(settingsIn(defaults.plugin));
   });
 
+  it("AUTH-38 shows every key of an issuer, and starts with two issuers", async () => {
+    const enabled = '[service]\nname = "orders"\n[plugins]\nenabled = ["cache", "auth"]\n[plugin.cache]\n';
+    const text = await toml(7);
+    const { plugin } = await configOf(`${enabled}url = "redis://127.0.0.1:1"\n${text}`);
+    expect(plugin.auth).to.have.property("issuers").that.has.all.keys("staff", "partner");
+    const keys = text.slice(text.indexOf("issuers.")).match(/^\w+(?= =)/gm);
+    const { issuers } = authOptions.keys;
+    expect(new Set(keys)).to.deep.equal(new Set(Object.values(issuers.each.keys).map(({ key }) => key)));
+  });
+
   it("OIDC-15 shows every provider key with its default", async () => {
     const env = { GITHUB_SECRET: "g", ACME_SECRET: "a", SVC_AUTH_SECRET: "s" };
     const acme = "[plugin.auth.providers.acme]";
-    const [around = "", ofAcme = ""] = `[service]\nname = "orders"\n${await toml(7)}`.split(acme);
+    const [around = "", ofAcme = ""] = `[service]\nname = "orders"\n${await toml(8)}`.split(acme);
     const shown = await configOf(around + acme + ofAcme, env);
     const optional = /^(?:algorithms|client_authentication|iss_required) = .*$/gm;
     expect(ofAcme.match(optional)).to.have.length(3);
@@ -246,29 +257,29 @@ describe("README of @svc/express", function () {
 
   it("TRACE-6 shows every telemetry key with its default", async () => {
     const enabled = '[service]\nname = "orders"\n[plugins]\nenabled = ["telemetry"]\n';
-    expect(await configOf(`${enabled}${await toml(8)}`)).to.deep.equal(await configOf(enabled));
+    expect(await configOf(`${enabled}${await toml(9)}`)).to.deep.equal(await configOf(enabled));
     const { options } = builtInPlugins.find(({ name }) => name === "telemetry") ?? expect.fail();
     const known = Object.values(options.keys).flatMap((entry) => ("key" in entry ? entry.key : []));
-    const keys = (await toml(8)).match(/^\w+(?= =)/gm) ?? [];
+    const keys = (await toml(9)).match(/^\w+(?= =)/gm) ?? [];
     // The key `headers` exists only to be refused.
     expect([...keys, "headers"]).to.have.members(known);
   });
 
   it("shows every key of an upstream with its default", async () => {
     const enabled = '[service]\nname = "orders"\n[plugins]\nenabled = ["http"]\n';
-    const shown = await configOf(enabled + (await toml(9)));
+    const shown = await configOf(enabled + (await toml(10)));
     const base = '[plugin.http.upstreams.billing]\nbase_url = "http://127.0.0.1:8010"\n';
     expect(shown).to.deep.equal(await configOf(enabled + base));
-    const keys = (await toml(9)).match(/^\w+ =/gm) ?? [];
+    const keys = (await toml(10)).match(/^\w+ =/gm) ?? [];
     expect(keys).to.have.length(settingsIn(shown.plugin));
   });
 
   it("shows every key of a route of the gateway with its default", async () => {
     const enabled = '[service]\nname = "orders"\n[plugins]\nenabled = ["gateway"]\n';
-    const shown = await configOf(enabled + (await toml(10)));
+    const shown = await configOf(enabled + (await toml(11)));
     const route = '[plugin.gateway.routes.api]\nprefix = "/api"\ntargets = ["http://127.0.0.1:8010"]\n';
     expect(shown).to.deep.equal(await configOf(enabled + route));
-    const keys = (await toml(10)).match(/^\w+ =/gm) ?? [];
+    const keys = (await toml(11)).match(/^\w+ =/gm) ?? [];
     expect(keys).to.have.length(settingsIn(shown.plugin));
   });
 

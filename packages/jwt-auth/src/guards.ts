@@ -2,6 +2,7 @@ import { contextOf, describeGuard, enterContext, type Middleware, type Principal
 import { ConfigurationError, takesNothing } from "@svc/options";
 import { missingRoles, missingScopes, type ProblemError, unauthorized } from "@svc/problem";
 import type { IncomingMessage } from "node:http";
+import type { AuthGuard } from "./authenticated.ts";
 
 // Guards run the next handler in the context of the request, because a middleware between jwtAuth() and the guard may
 // have lost it, and currentPrincipal() needs it.
@@ -11,7 +12,7 @@ import type { IncomingMessage } from "node:http";
  *
  * @throws ConfigurationError when called with arguments, as happens when a route is given `requireAuth` without `()`
  */
-export function requireAuth(...nothing: readonly undefined[]): Middleware {
+export function requireAuth(...nothing: readonly undefined[]): AuthGuard {
   takesNothing("requireAuth()", nothing);
   return describeGuard("auth", [], function requireAuthGuard(req, res, next) {
     if (principalIn(req) === undefined) next(unauthorized());
@@ -25,7 +26,7 @@ export function requireAuth(...nothing: readonly undefined[]): Middleware {
  *
  * @throws ConfigurationError without a scope, or for a scope that no token can contain
  */
-export function requireScopes(...scopes: readonly string[]): Middleware {
+export function requireScopes(...scopes: readonly string[]): AuthGuard {
   const wanted = checked("requireScopes()", "scopes", scopes, /^\S+$/, "a scope without white space");
   return describeGuard("scopes", wanted, function requireScopesGuard(req, res, next) {
     const principal = principalIn(req);
@@ -41,7 +42,7 @@ export function requireScopes(...scopes: readonly string[]): Middleware {
  *
  * @throws ConfigurationError without a role, or for an empty role
  */
-export function requireRoles(...roles: readonly string[]): Middleware {
+export function requireRoles(...roles: readonly string[]): AuthGuard {
   const wanted = checked("requireRoles()", "roles", roles, /\S/, "a role name that is not blank");
   return describeGuard("roles", wanted, function requireRolesGuard(req, res, next) {
     const principal = principalIn(req);

@@ -1,8 +1,10 @@
 // The middleware, its guards and its accessors.
 export { type JwtAuth, jwtAuth } from "./jwt-auth.ts";
+export type { AuthenticatedLocals, AuthGuard, CallerOf } from "./authenticated.ts";
 export { optionalAuth, requireAuth, requireRoles, requireScopes } from "./guards.ts";
 export { type ClaimNames, currentPrincipal, principalOf, toPrincipal } from "./principal.ts";
 export type { JwtAuthOptions } from "./options.ts";
+export type { IssuerOptions } from "./issuer-options.ts";
 export type { RevocableToken } from "@svc/context";
 export type { RevocationCheck } from "./revocation.ts";
 
@@ -28,6 +30,8 @@ export type { EnvironmentName as Env } from "@svc/options";
 
 // Key sources.
 export type { KeySource } from "./key-source.ts";
+export type { Jwk, JwkSet, KeyCall, KeyFunction, VerificationKey } from "./key-input.ts";
+export type { UnverifiedHeader } from "./token-parser.ts";
 export { createKeySetSource } from "./key-set-source.ts";
 export type { KeySetOptions, RefreshOptions } from "./key-set-options.ts";
 export type { RefreshedKeySource } from "./refreshed-keys.ts";

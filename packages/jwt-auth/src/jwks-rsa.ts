@@ -2,7 +2,7 @@ import { createPublicKey, type KeyObject } from "node:crypto";
 import { ConfigurationError } from "@svc/options";
 import type jwksRsa from "jwks-rsa";
 import type { Algorithm } from "./algorithms.ts";
-import { type KeySet, keySetOf, MOST_KEYS, type UsableKey } from "./key-set.ts";
+import { algorithmNamed, type KeySet, keySetOf, MOST_KEYS, type UsableKey } from "./key-set.ts";
 import { keyFault } from "./key-check.ts";
 import { KeySetError } from "./key-set-error.ts";
 import { type RefreshOptions, refreshOptions, refreshPlan } from "./key-set-options.ts";
@@ -77,7 +77,8 @@ function keySetFrom(given: readonly GivenKey[], allowed: readonly Algorithm[], b
 }
 
 function usable(given: GivenKey, allowed: readonly Algorithm[], before: KeySet): UsableKey | undefined {
-  const { kid, alg } = given;
+  const { kid } = given;
+  const alg = algorithmNamed(given.alg);
   let material: string;
   let key: KeyObject;
   try {

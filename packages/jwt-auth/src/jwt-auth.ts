@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import {
   enterContext,
+  type Logger,
   type Middleware,
   openContext,
   type ReadinessCheck,
@@ -10,9 +11,10 @@ import { forbidden, internalError, type ProblemError, serviceUnavailable } from 
 import { safeLogger } from "@svc/resilience";
 import { bearerToken, mayCarryCookies } from "./bearer.ts";
 import type { JwtAuthOptions } from "./options.ts";
-import { resolveJwtAuth } from "./resolve-jwt-auth.ts";
+import { resolveAuth } from "./resolve-issuers.ts";
 import { authReadiness } from "./readiness.ts";
-import { createRevocationGate, type RevocationAnswer } from "./revocation.ts";
+import { createRevocationGates } from "./revocation-gates.ts";
+import type { RevocationAnswer, RevocationGate } from "./revocation.ts";
 import type { Verification, Verified } from "./verification.ts";
 import type { Verifier } from "./verifier.ts";
 
@@ -49,16 +51,11 @@ type Refusal = ProblemError | undefined;
  * @throws ConfigurationError for unknown, invalid or forbidden options (AUTH-5, AUTH-31, AUTH-32)
  */
 export function jwtAuth(options: JwtAuthOptions): JwtAuth {
-  const resolved = resolveJwtAuth(options);
+  const resolved = resolveAuth(options);
   const { verifier, ownKeys, tokenFrom, logger, revocation, revocationFailOpen: failOpen } = resolved;
   const { revocationTimeoutMs: timeoutMs, now } = resolved;
-  const gate =
-    revocation === undefined
-      ? undefined
-      : createRevocationGate({ check: revocation, failOpen, timeoutMs, now });
-  if (!resolved.hasAudience) {
-    safeLogger(logger)?.warn({}, "no audience is configured: tokens issued for other services are accepted");
-  }
+  const gates = createRevocationGates(revocation, resolved.revocations, { failOpen, timeoutMs, now });
+  if (resolved.audienceWarning !== undefined) warnOnce(resolved.audienceWarning, logger);
 
   function jwtAuthMiddleware(req: IncomingMessage, res: ServerResponse, next: Next): void {
     const context = openContext(req);
@@ -97,14 +94,15 @@ export function jwtAuth(options: JwtAuthOptions): JwtAuth {
     // Check `reason`, an own property of every refusal: a polluted prototype could supply `principal`.
     if (found.reason !== undefined) return ignored(req, context, found);
     if (fromElsewhere && !mayCarryCookies(req)) return crossSite();
+    const gate = gates.gateFor(found);
     if (gate === undefined) {
       context.principal = found.principal;
       return undefined;
     }
     const answer = gate.ask(found, context.log ?? logger);
     return answer instanceof Promise
-      ? answer.then((late) => conclude(req, context, found, late))
-      : conclude(req, context, found, answer);
+      ? answer.then((late) => conclude(req, context, found, late, gate))
+      : conclude(req, context, found, answer, gate);
   }
 
   function conclude(
@@ -112,9 +110,10 @@ export function jwtAuth(options: JwtAuthOptions): JwtAuth {
     context: RequestContext,
     found: Verified,
     answer: RevocationAnswer,
+    gate: RevocationGate,
   ): Refusal {
     if (answer === "revoked") return ignored(req, context, REVOKED);
-    if (answer === "unknown" && !failOpen) return storeIsOut(gate?.retryAfterSeconds);
+    if (answer === "unknown" && !failOpen) return storeIsOut(gate.retryAfterSeconds);
     context.principal = found.principal;
     return undefined;
   }
@@ -135,7 +134,7 @@ export function jwtAuth(options: JwtAuthOptions): JwtAuth {
 
   return Object.assign(jwtAuthMiddleware, {
     verifier,
-    readiness: () => authReadiness(verifier.keys, gate, failOpen),
+    readiness: () => authReadiness(verifier.keys, gates, failOpen),
     stop,
     [Symbol.asyncDispose]: async () => stop(),
   });
@@ -149,6 +148,17 @@ export function jwtAuth(options: JwtAuthOptions): JwtAuth {
 interface Reason {
   readonly reason: string;
   readonly at?: string | undefined;
+}
+
+let warnedOfAudience = false;
+
+/** Warns to the logger or, once per thread of the process, on standard error. */
+function warnOnce(message: string, logger: Logger | undefined): void {
+  if (logger !== undefined) safeLogger(logger)?.warn({}, message);
+  else if (!warnedOfAudience) {
+    warnedOfAudience = true;
+    process.emitWarning(`jwtAuth(): ${message}`, { code: "JWT_NO_AUDIENCE" });
+  }
 }
 
 const NO_TOKEN: Verification = Object.freeze({ reason: "malformed", at: "authorization" });
@@ -178,7 +188,7 @@ function crossSite(): ProblemError {
   return forbidden("this request must come from a page of the same origin", { code: "ERR_SVC_CROSS_ORIGIN" });
 }
 
-function storeIsOut(retryAfterSeconds = 1): ProblemError {
+function storeIsOut(retryAfterSeconds: number): ProblemError {
   return serviceUnavailable("the revocation store is not answering; retry shortly", {
     code: "ERR_SVC_REVOCATION_UNAVAILABLE",
     retryAfterSeconds,

@@ -36,6 +36,23 @@ export function keyFault(key: KeyObject, algorithm: Algorithm): string | undefin
   return typeFault(key, algorithm, "rsa") ?? rsaFault(key.asymmetricKeyDetails);
 }
 
+/**
+ * Returns why a key does not fit one of the algorithms, with the remedy; undefined if it fits all.
+ *
+ * @param fitting the algorithms that the key may be used for
+ */
+export function fitFault(
+  key: KeyObject,
+  fitting: readonly Algorithm[],
+  algorithms: readonly Algorithm[],
+): string | undefined {
+  const wrong = algorithms.find((each) => !fitting.includes(each));
+  if (wrong === undefined) return undefined;
+  const message = keyFault(key, wrong) ?? `the key is not for ${wrong}`;
+  const remedy = fitting.length === 0 ? "use another key" : `the key fits ${fitting.join(", ")}`;
+  return `does not fit the algorithms: ${message}; ${remedy}`;
+}
+
 function rsaFault({ modulusLength: bits = 0, publicExponent: exponent = 0n }: AsymmetricKeyDetails = {}):
   string | undefined {
   if (bits < MIN_RSA_BITS) return `an RSA key needs at least ${MIN_RSA_BITS} bits; this one has ${bits}`;

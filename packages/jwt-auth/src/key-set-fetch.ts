@@ -12,6 +12,8 @@ export interface FetchPlan {
   readonly attempts: number;
   /** Timeout for all attempts together, including pauses and the body. */
   readonly timeoutMs: number;
+  /** Shortest timeout of an attempt, in milliseconds, even if it leaves no time for the next. Default: none. */
+  readonly leastMs?: number;
   readonly fetch: typeof globalThis.fetch;
   /** Monotonic clock in milliseconds. */
   readonly now: () => number;
@@ -22,21 +24,22 @@ const HEADERS = { accept: "application/jwk-set+json, application/json" } as cons
 
 /**
  * Fetches a JSON document. Retries after 429, 5xx, network errors and attempts that hang (KEY-7, KEY-8), within one
- * deadline (KEY-6). Each attempt except the last gets an equal share of the remaining time, so that a hanging attempt
- * leaves time for the next.
+ * deadline (KEY-6). Each attempt except the last gets an equal share of the remaining time, and at least `leastMs`, so that
+ * a hanging attempt leaves time for the next.
  *
  * @param signal aborts at the deadline of the plan, or earlier if the source is stopped
  * @throws KeySetError when no attempt succeeds
  */
 export async function fetchDocument(plan: FetchPlan, signal: AbortSignal): Promise<unknown> {
-  const { attempts, timeoutMs, now } = plan;
+  const { attempts, timeoutMs, leastMs = 0, now } = plan;
   const delayMs = backoff({ baseMs: 1000, maxMs: 1000, minMs: 200, random: plan.random });
   const endsAt = now() + timeoutMs;
   for (let made = 1; ; made++) {
     const left = endsAt - now();
     try {
       // The last attempt has no timeout of its own: `signal` ends it, with an error that names the whole timeout.
-      return await tryOnce(plan, made === attempts ? Infinity : left / (attempts - made + 1), signal);
+      const share = Math.max(leastMs, left / (attempts - made + 1));
+      return await tryOnce(plan, made === attempts ? Infinity : share, signal);
     } catch (error) {
       signal.throwIfAborted();
       const failure = keySetErrorOf(error);

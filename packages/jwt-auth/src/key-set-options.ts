@@ -63,7 +63,8 @@ export const keySetOptions = defineOptions("createKeySetSource()", {
 /** Options of {@link createKeySetSource}. */
 export type KeySetOptions = OptionsOf<typeof keySetOptions>;
 
-function urlFault(url: URL | null, env: EnvironmentName): string | undefined {
+/** Returns why keys must not be fetched from this URL in an environment, or undefined (KEY-14). */
+export function urlFault(url: URL | null, env: EnvironmentName): string | undefined {
   if (url === null) return "must be a valid URL";
   const { protocol, username, password } = url;
   if (protocol !== "https:" && protocol !== "http:")
@@ -80,7 +81,8 @@ interface RefreshLimits {
   readonly maxStaleSeconds: number | undefined;
 }
 
-function* refreshFaults(
+/** Returns the faults in a combination of options for keys that are refreshed. */
+export function* refreshFaults(
   { algorithms, maxAgeSeconds, maxStaleSeconds }: RefreshLimits,
   name: (option: "maxAgeSeconds") => string,
 ): Generator<Fault> {

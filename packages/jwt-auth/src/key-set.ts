@@ -69,6 +69,8 @@ export const noKeys: KeySet = keySetOf([]);
 export const MOST_KEYS = 64;
 
 const BASE64URL = /^[A-Za-z0-9_-]+$/;
+// The length of 16,384 bits with a leading zero byte; no longer key is accepted, so it is not kept in memory either.
+const MOST_NUMBER_CHARACTERS = 2_732;
 // Private members of RFC 7518; a key with one of them was published by mistake.
 const PRIVATE = ["d", "p", "q", "dp", "dq", "qi", "oth", "k", "priv"] as const;
 
@@ -84,7 +86,7 @@ const BY_KIND: ReadonlyMap<string, readonly Algorithm[]> = new Map([
 type Members = Readonly<Record<string, unknown>>;
 
 /** A key that looks usable and is not imported yet. */
-interface Candidate {
+export interface Candidate {
   readonly kid: string | undefined;
   readonly algorithms: readonly Algorithm[];
   /** Only the members that define the public key. */
@@ -116,19 +118,31 @@ export async function keySetFromJwks(
   return set;
 }
 
-function candidateOf(entry: Members, allowed: readonly Algorithm[]): Candidate | undefined {
-  const { alg, use, kid, key_ops: operations } = entry;
+/** Returns a JWK that may verify tokens of the allowed algorithms; undefined for any other JWK. */
+export function candidateOf(entry: Members, allowed: readonly Algorithm[]): Candidate | undefined {
+  const { use, kid, key_ops: operations } = entry;
+  const alg = algorithmNamed(entry["alg"]);
   if (use !== undefined && use !== "sig") return undefined;
   if (operations !== undefined && !(Array.isArray(operations) && operations.includes("verify"))) {
     return undefined;
   }
   if (kid !== undefined && (typeof kid !== "string" || kid.length > MAX_KID_LENGTH)) return undefined;
-  if (PRIVATE.some((name) => Object.hasOwn(entry, name))) return undefined;
+  if (isPrivateJwk(entry)) return undefined;
   const { kty, crv, n, e, x, y } = entry;
   const fitting = BY_KIND.get(kindOf(kty, crv)) ?? [];
   const algorithms = fitting.filter((each) => allowed.includes(each) && (alg === undefined || alg === each));
   const jwk = publicMembers({ kty, crv, n, e, x, y });
   return algorithms.length === 0 || jwk === undefined ? undefined : { kid, algorithms, jwk };
+}
+
+/** Returns the `alg` of a JWK by the name that tokens use; Node.js exports keys with the `alg` of RFC 9864. */
+export function algorithmNamed(alg: unknown): unknown {
+  return alg === "Ed25519" ? "EdDSA" : alg;
+}
+
+/** Returns whether a JWK has a private or secret member. */
+export function isPrivateJwk(entry: Members): boolean {
+  return PRIVATE.some((name) => Object.hasOwn(entry, name));
 }
 
 // Check the types before building a string: converting an object could throw, and one bad key would make the whole
@@ -165,5 +179,5 @@ async function imported(jwk: JWK, algorithm: Algorithm | undefined): Promise<Key
 }
 
 function isNumber(value: unknown): value is string {
-  return typeof value === "string" && BASE64URL.test(value);
+  return typeof value === "string" && value.length <= MOST_NUMBER_CHARACTERS && BASE64URL.test(value);
 }

@@ -3,8 +3,9 @@ import type { Logger } from "@svc/context";
 import { defineOptions, fileOptions, kinds as k, type OptionsOf, type ResolvedOptions } from "@svc/options";
 import type { Algorithm } from "./algorithms.ts";
 import { keySetOptions } from "./key-set-options.ts";
-import type { KeySource } from "./key-source.ts";
-import type { RevocationCheck } from "./revocation.ts";
+import { issuersKind } from "./issuer-options.ts";
+import { keysKind } from "./key-input.ts";
+import { revocationKind } from "./revocation.ts";
 import { verifierOptions } from "./verifier-options.ts";
 
 const algorithmList: k.Kind<readonly Algorithm[]> = {
@@ -12,7 +13,7 @@ const algorithmList: k.Kind<readonly Algorithm[]> = {
   accepts: (value): value is readonly Algorithm[] => Array.isArray(value),
 };
 
-/** Options of `jwtAuth()`. Exactly one of `jwksUrl`, `publicKey`, `secret` and `keys` is required. */
+/** Options of `jwtAuth()`. Exactly one of `jwksUrl`, `publicKey`, `secret`, `keys` and `issuers` is required. */
 export const jwtAuthOptions = defineOptions("jwtAuth()", {
   /** Where the key comes from (AUTH-2). Default: the mode of the given key option. */
   mode: { key: "mode", env: "SVC_AUTH_MODE", kind: k.optional(k.oneOf("jwks", "public_key", "secret")) },
@@ -34,11 +35,14 @@ export const jwtAuthOptions = defineOptions("jwtAuth()", {
   },
   /**
    * Allowed algorithms, of one family (AUTH-3, AUTH-5). Default: `["RS256"]`; with `secret`: `["HS256"]`; with `keys`: the
-   * source's algorithms, if it lists any.
+   * algorithms of the key or of the source, if there are any.
    */
   algorithms: { key: "algorithms", env: "SVC_AUTH_ALGORITHMS", kind: k.optional(algorithmList) },
   ...fileOptions(verifierOptions),
-  /** Timeout of one fetch of the key set in seconds, including all attempts and the body. Default: 5. */
+  /**
+   * Timeout of one fetch of the key set in seconds, including discovery, all attempts and the body, and of one call of a
+   * function `keys`. Default: 5.
+   */
   jwksTimeoutSeconds: { ...keySetOptions.keys.timeoutSeconds, key: "jwks_timeout" },
   /** Attempts per fetch, including the first. Default: 2. */
   jwksAttempts: { ...keySetOptions.keys.attempts, key: "jwks_attempts" },
@@ -57,14 +61,23 @@ export const jwtAuthOptions = defineOptions("jwtAuth()", {
   /** Timeout of one query to the store, in seconds. Default: 1. */
   revocationTimeoutSeconds: { kind: k.withDefault(k.number({ min: 0.001, max: 60 }), 1) },
   /** Revocation check, called at every use of a token. Default: revocation is not checked. */
-  revocation: { kind: k.optional(k.objectWith<RevocationCheck>("a revocation check", "isRevoked")) },
+  revocation: { kind: revocationKind },
   /**
    * Returns the token of a request without a bearer header, for example from a cookie (AUTH-33). Such a request must come
    * from the same origin if its method is unsafe (AUTH-34). Default: only the bearer header carries a token.
    */
   tokenFrom: { kind: k.optional(k.func<(req: IncomingMessage) => string | undefined>()) },
-  /** Your own key source, instead of a mode. `stop()` of the middleware does not stop it. Default: none. */
-  keys: { kind: k.optional(k.objectWith<KeySource>("a key source", "find")) },
+  /**
+   * Your own key, instead of a mode: a `KeyObject`, a `CryptoKey`, a JWK, a JWK set, a PEM, a function of the token's header,
+   * or a key source, which `stop()` of the middleware does not stop. Default: none.
+   */
+  keys: { kind: k.optional(keysKind) },
+  /**
+   * Several issuers, each with its own keys, audience, algorithms and revocation check, instead of a mode and the options of
+   * one issuer.
+   * Default: one issuer.
+   */
+  issuers: { kind: k.optional(issuersKind) },
   /** Where the service runs; `prod` applies the strict rules. Default: `prod`. */
   env: { kind: k.environmentKind },
   /** Logs startup warnings, and the reasons for refused tokens when the context has no logger. Default: none. */
@@ -73,7 +86,7 @@ export const jwtAuthOptions = defineOptions("jwtAuth()", {
   now: { kind: k.optional(k.func<() => number>()) },
 });
 
-/** Options of {@link jwtAuth}. Exactly one of `jwksUrl`, `publicKey`, `secret` and `keys` is required. */
+/** Options of {@link jwtAuth}. Exactly one of `jwksUrl`, `publicKey`, `secret`, `keys` and `issuers` is required. */
 export type JwtAuthOptions = OptionsOf<typeof jwtAuthOptions>;
 
 /** The options with their defaults filled in. */

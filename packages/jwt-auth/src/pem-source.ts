@@ -1,15 +1,7 @@
 import { createPublicKey, type KeyObject, X509Certificate } from "node:crypto";
-import {
-  type ConfigurationError,
-  defineOptions,
-  kinds as k,
-  type Names,
-  namesOf,
-  optionError,
-  type OptionsOf,
-} from "@svc/options";
+import { defineOptions, kinds as k, namesOf, optionError, type OptionsOf } from "@svc/options";
 import { algorithms as allAlgorithms, algorithmTexts, checkAlgorithms } from "./algorithms.ts";
-import { keyFault } from "./key-check.ts";
+import { fitFault, keyFault } from "./key-check.ts";
 import type { KeySource } from "./key-source.ts";
 
 export const pemSourceOptions = defineOptions("createPemSource()", {
@@ -36,14 +28,11 @@ export function createPemSource(options: PemSourceOptions): KeySource {
   const given = pemSourceOptions.resolve(options);
   const names = namesOf(options, pemSourceOptions.subject);
   const algorithms = checkAlgorithms(names.subject, given.algorithms, names.of("algorithms"));
-  const key = readPem(given.publicKey, names);
-  for (const algorithm of algorithms) {
-    const message = keyFault(key, algorithm);
-    if (message === undefined) continue;
-    const fitting = allAlgorithms.filter((each) => keyFault(key, each) === undefined);
-    const remedy = fitting.length === 0 ? "use another key" : `the key fits ${fitting.join(", ")}`;
-    throw wrong(names, `does not fit the algorithms: ${message}; ${remedy}`);
-  }
+  const key = readPem(given.publicKey);
+  if (typeof key === "string") throw optionError(names, "publicKey", key);
+  const fitting = allAlgorithms.filter((each) => keyFault(key, each) === undefined);
+  const message = fitFault(key, fitting, algorithms);
+  if (message !== undefined) throw optionError(names, "publicKey", message);
   return {
     generation: 0,
     algorithms,
@@ -53,22 +42,18 @@ export function createPemSource(options: PemSourceOptions): KeySource {
 
 const block = /^-----BEGIN ([A-Z0-9 ]+)-----[A-Za-z0-9+/=\s]+-----END \1-----$/;
 
-function readPem(given: string, names: Names): KeyObject {
+/** Reads one PEM. Returns a string that says what is wrong with the text, without showing it. */
+export function readPem(given: string): KeyObject | string {
   const pem = given.replaceAll(/\\r/g, "").replaceAll(/\\n/g, "\n").trim();
   if (/PRIVATE KEY/.test(pem))
-    throw wrong(names, "is a private key; set the public key, and keep the private key with the issuer");
+    return "is a private key; set the public key, and keep the private key with the issuer";
   const label = block.exec(pem)?.[1];
-  if (label === undefined)
-    throw wrong(names, "must be one PEM, from -----BEGIN to -----END, and nothing else");
+  if (label === undefined) return "must be one PEM, from -----BEGIN to -----END, and nothing else";
   try {
     if (label === "CERTIFICATE") return new X509Certificate(pem).publicKey;
     if (label === "PUBLIC KEY" || label === "RSA PUBLIC KEY") return createPublicKey(pem);
   } catch {
-    throw wrong(names, `cannot be read: the content of the PEM is not a ${label}`);
+    return `cannot be read: the content of the PEM is not a ${label}`;
   }
-  throw wrong(names, `is a PEM of ${label}; it must be PUBLIC KEY, RSA PUBLIC KEY or CERTIFICATE`);
-}
-
-function wrong(names: Names, message: string): ConfigurationError {
-  return optionError(names, "publicKey", message);
+  return `is a PEM of ${label}; it must be PUBLIC KEY, RSA PUBLIC KEY or CERTIFICATE`;
 }

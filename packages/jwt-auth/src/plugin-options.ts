@@ -1,10 +1,27 @@
 import { defineOptions, kinds as k, pickOptions, type ResolvedOptions } from "@svc/options";
+import { issuerOptions } from "./issuer-options.ts";
 import { jwtAuthOptions } from "./options.ts";
 
 const verifying = jwtAuthOptions.keys;
 const claim = k.string({
   pattern: /^[^\s]{1,128}$/,
   expects: "the name of a claim, 1 to 128 characters without white space",
+});
+
+const issuer = issuerOptions.keys;
+
+const inFile = defineOptions("[plugin.auth.issuers]", {
+  issuer: { ...issuer.issuer, key: "issuer" },
+  /** Whether the URL of the key set comes from the issuer's discovery document, instead of `jwks_url`. Default: false. */
+  discovery: { ...issuer.discovery, key: "discovery" },
+  /** URL of the issuer's key set. Required without `discovery`. Default: none. */
+  jwksUrl: { ...issuer.jwksUrl, key: "jwks_url", kind: k.optional(k.string()) },
+  /** Accepted audience or audiences. Default: `audience` of `[plugin.auth]`. */
+  audience: { key: "audience", kind: k.optional(k.either(k.string(), k.listOf(k.string()))) },
+  /** Accepted signature algorithms. Default: `algorithms` of `[plugin.auth]`. */
+  algorithms: { key: "algorithms", kind: k.optional(k.listOf(k.string())) },
+  /** Whether the service's store of revoked tokens has those of this issuer; for one issuer only. Default: false. */
+  revocation: { key: "revocation", kind: k.withDefault(k.boolean(), false) },
 });
 
 /** The options of `[plugin.auth]` for verifying tokens (AUTH-38). */
@@ -30,6 +47,8 @@ export const authOptions = defineOptions("[plugin.auth]", {
     "jwksBreakerCoolDownSeconds",
     "cacheTokens",
   ),
+  /** Several issuers of tokens in mode `jwks`, by a name of your choice. Default: one issuer. */
+  issuers: { key: "issuers", each: inFile },
   /** The claim that names the tenant. Default: tenant_id. */
   tenantClaim: { ...verifying.tenantClaim, kind: k.withDefault(claim, "tenant_id") },
   /** The claim that lists scopes. Default: scope. */

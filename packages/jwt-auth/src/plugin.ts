@@ -1,8 +1,10 @@
 import { ConfigurationError, takeOptions } from "@svc/options";
 import { definePlugin, type PluginContext } from "@svc/plugin";
 import type { JwtAuth } from "./jwt-auth.ts";
+import { isKeySource } from "./key-input.ts";
 import type { KeySource } from "./key-source.ts";
 import type { JwtAuthOptions } from "./options.ts";
+import { issuersOf } from "./plugin-issuers.ts";
 import { type AuthSettings, authOptions } from "./plugin-options.ts";
 import type { RevocationCheck } from "./revocation.ts";
 
@@ -45,10 +47,17 @@ export const authPlugin = definePlugin({
     const keys = options.keys ?? signing?.keys;
     const { jwtAuth } = await import("./jwt-auth.ts");
     const shared = part<RevocationStores>("tokenStores")?.shared;
+    const store = options.revocation ?? signing?.store ?? (await shared?.());
+    const several = Object.keys(options.issuers).length > 0;
     const auth: JwtAuth = jwtAuth({
       ...takeOptions(options, ...passedOn),
-      ...keyMaterial(options, keys),
-      revocation: options.revocation ?? signing?.store ?? (await shared?.()),
+      ...(several
+        ? issuersOf(context, signing !== undefined, store)
+        : {
+            ...takeOptions(options, "issuer", "audience"),
+            ...keyMaterial(options, keys),
+            revocation: store,
+          }),
       env,
       logger,
     });
@@ -68,8 +77,6 @@ export const authPlugin = definePlugin({
 });
 
 const passedOn = [
-  "issuer",
-  "audience",
   "leewaySeconds",
   "tenantClaim",
   "scopeClaim",
@@ -86,10 +93,12 @@ const passedOn = [
 /** Returns the keys that verify tokens; if `keys` is set, it replaces the keys of the mode. */
 function keyMaterial(
   { mode, secret, publicKey, jwksUrl, ...settings }: AuthSettings,
-  keys: KeySource | undefined,
+  keys: JwtAuthOptions["keys"],
 ): JwtAuthOptions {
   const algorithms = settings.algorithms as JwtAuthOptions["algorithms"];
-  if (keys !== undefined) return { keys, algorithms: keys.algorithms ?? algorithms };
+  if (keys !== undefined) {
+    return { keys, algorithms: (isKeySource(keys) ? keys.algorithms : undefined) ?? algorithms };
+  }
   // Pass only the key of this mode: an environment file that several services share may also contain keys for other
   // modes.
   const material = { secret: { secret }, public_key: { publicKey }, jwks: { jwksUrl } }[mode];

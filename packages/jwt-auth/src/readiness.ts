@@ -1,6 +1,6 @@
 import type { CheckResult, ReadinessCheck } from "@svc/context";
 import type { KeySource } from "./key-source.ts";
-import type { RevocationGate } from "./revocation.ts";
+import type { RevocationGates } from "./revocation-gates.ts";
 
 /**
  * Creates the readiness check `auth`, which reports the known state of the keys and of the revocation store. It never
@@ -9,7 +9,7 @@ import type { RevocationGate } from "./revocation.ts";
  */
 export function authReadiness(
   keys: KeySource,
-  gate: RevocationGate | undefined,
+  gates: Pick<RevocationGates, "silent">,
   failOpen: boolean,
 ): ReadinessCheck {
   const source = keys.readiness?.();
@@ -24,11 +24,12 @@ export function authReadiness(
 
   function combined(ofKeys: CheckResult): CheckResult {
     const critical = !ofKeys.healthy && (ofKeys.critical ?? source?.critical ?? false);
-    if (gate === undefined || gate.answering) return { ...ofKeys, critical };
+    const { silent } = gates;
+    if (silent === undefined) return { ...ofKeys, critical };
     const consequence = failOpen
       ? "tokens are accepted without the check"
       : "requests with a valid token get a 503";
-    const detail = `${ofKeys.detail}; the revocation store is not answering: ${consequence}`;
+    const detail = `${ofKeys.detail}; ${silent} is not answering: ${consequence}`;
     return { ...ofKeys, healthy: false, critical, detail };
   }
 }

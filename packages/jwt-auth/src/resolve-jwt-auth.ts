@@ -1,14 +1,18 @@
 import { ConfigurationError, type Fault, type Names, namesOf } from "@svc/options";
 import { type Algorithm, checkAlgorithms, isSymmetric } from "./algorithms.ts";
+import { createDiscoveredKeySource } from "./discovered-key-source.ts";
+import { givenKeySource } from "./given-key-source.ts";
+import { isKeySource } from "./key-input.ts";
 import { createKeySetSource } from "./key-set-source.ts";
 import type { KeySource } from "./key-source.ts";
 import { type GivenOptions, type JwtAuthOptions, jwtAuthOptions } from "./options.ts";
 import { createPemSource } from "./pem-source.ts";
+import type { RevocationCheck } from "./revocation.ts";
 import { createSecretSource } from "./secret-source.ts";
 import { createVerifier } from "./verifier.ts";
 
 const materials = { jwks: "jwksUrl", public_key: "publicKey", secret: "secret" } as const;
-type Material = (typeof materials)[keyof typeof materials] | "keys";
+type Material = (typeof materials)[keyof typeof materials] | "keys" | "discovery";
 
 // Maps the option names of createKeySetSource() to those of jwtAuth().
 const KEY_SET_NAMES: Readonly<Record<string, string>> = {
@@ -21,18 +25,29 @@ const KEY_SET_NAMES: Readonly<Record<string, string>> = {
 
 const NO_KEYS: KeySource = { generation: 0, find: () => undefined };
 
+const NO_CHECKS: ReadonlyMap<string, RevocationCheck> = new Map();
+
+/** What `jwtAuth()` knows about one of several issuers, besides its options. */
+interface IssuerEntry {
+  /** Whether the keys come from the discovery document of the option `issuer`. */
+  readonly discovery: boolean;
+  /** The issuer for log messages, without secrets. */
+  readonly shown: string;
+}
+
 /**
  * Validates the options and builds the verifier.
  *
+ * @param entry how one of several issuers is verified; undefined for a single issuer
  * @throws ConfigurationError with all faults, under the option names of `jwtAuth()`
  */
-export function resolveJwtAuth(given: JwtAuthOptions) {
+export function resolveJwtAuth(given: JwtAuthOptions, entry?: IssuerEntry) {
   const options = jwtAuthOptions.resolve(given);
   const { subject, of: name } = namesOf(given, jwtAuthOptions.subject);
   const faults: Fault[] = [];
-  const material = materialOf(options, name, faults);
+  const material = materialOf(options, entry?.discovery === true, name, faults);
   const algorithms = algorithmsOf(options, material, name, faults);
-  const keys = readKeys(options, material, algorithms, faults) ?? NO_KEYS;
+  const keys = readKeys(options, material, algorithms, faults, entry?.shown) ?? NO_KEYS;
   const verifier = attempted(faults, {}, () => createVerifier({ ...verifying(options), keys, algorithms }));
   if (verifier === undefined || faults.length > 0) {
     if (keys !== options.keys) keys.stop?.();
@@ -46,22 +61,35 @@ export function resolveJwtAuth(given: JwtAuthOptions) {
     verifier,
     /** The key source that `jwtAuth()` must stop; undefined with the option `keys`. */
     ownKeys: keys === options.keys ? undefined : keys,
-    hasAudience: options.audience.length > 0,
+    /** The checks of several issuers, by the value of `iss`. */
+    revocations: NO_CHECKS,
+    audienceWarning: options.audience.length > 0 ? undefined : audienceWarning(""),
     revocationTimeoutMs: options.revocationTimeoutSeconds * 1_000,
   };
 }
 
+/** @param of names the issuers without an audience, as ` for ...`, or is empty for one issuer */
+export function audienceWarning(of: string): string {
+  return `no audience is configured${of}: tokens issued for other services are accepted`;
+}
+
 /** Returns the key option in use. Exactly one must be set, and it must match `mode`. */
-function materialOf(options: GivenOptions, name: Names["of"], faults: Fault[]): Material | undefined {
-  const given = ([...Object.values(materials), "keys"] as const).filter(
+function materialOf(
+  options: GivenOptions,
+  discovery: boolean,
+  name: Names["of"],
+  faults: Fault[],
+): Material | undefined {
+  const given: Material[] = ([...Object.values(materials), "keys"] as const).filter(
     (name) => options[name] !== undefined,
   );
+  if (discovery) given.push("discovery");
   const wanted = options.mode === undefined ? undefined : materials[options.mode];
   const [only] = given;
   if (only === undefined) {
     const message =
       wanted === undefined
-        ? `is missing: set ${name("jwksUrl")}, ${name("publicKey")}, ${name("secret")} or ${name("keys")}`
+        ? `is missing: set ${name("jwksUrl")}, ${name("publicKey")}, ${name("secret")}, ${name("keys")} or ${name("issuers")}`
         : `is required in mode ${String(options.mode)}`;
     faults.push({ key: wanted ?? "jwksUrl", message });
   } else if (given.length > 1) {
@@ -108,31 +136,52 @@ function readKeys(
   material: Material | undefined,
   algorithms: readonly Algorithm[] | undefined,
   faults: Fault[],
+  shownIssuer: string | undefined,
 ): KeySource | undefined {
   // Skip the key if the algorithms are refused: a message that the key does not fit them would mislead.
   if (faults.some(({ key }) => key === "algorithms")) return undefined;
-  return attempted(faults, KEY_SET_NAMES, () => keysOf(options, material, algorithms));
+  return attempted(faults, KEY_SET_NAMES, () => keysOf(options, material, algorithms, shownIssuer));
 }
 
 function keysOf(
   options: GivenOptions,
   material: Material | undefined,
   algorithms: readonly Algorithm[] | undefined,
+  shownIssuer: string | undefined,
 ): KeySource | undefined {
-  const { env, logger, jwksUrl, publicKey, secret: shared } = options;
+  const { publicKey, secret: shared, env } = options;
   if (material === "secret" && shared !== undefined)
     return createSecretSource({ secret: shared, algorithms, env });
   if (material === "publicKey" && publicKey !== undefined) return createPemSource({ publicKey, algorithms });
-  if (material !== "jwksUrl" || jwksUrl === undefined) return options.keys;
-  return createKeySetSource({
-    url: jwksUrl,
+  if (material === "keys") return ownKeysOf(options, algorithms, shownIssuer);
+  const settings = {
     algorithms,
     env,
-    logger,
+    logger: options.logger,
     timeoutSeconds: options.jwksTimeoutSeconds,
     attempts: options.jwksAttempts,
     breakerFailures: options.jwksBreakerFailures,
     breakerCoolDownSeconds: options.jwksBreakerCoolDownSeconds,
+  };
+  if (material === "discovery") return createDiscoveredKeySource({ ...settings, issuer: options.issuer });
+  if (material !== "jwksUrl" || options.jwksUrl === undefined) return undefined;
+  return createKeySetSource({ ...settings, url: options.jwksUrl });
+}
+
+/** Returns the application's key source, or a source for its key. */
+function ownKeysOf(
+  { keys, env, logger, jwksTimeoutSeconds }: GivenOptions,
+  algorithms: readonly Algorithm[] | undefined,
+  issuer: string | undefined,
+): KeySource | undefined {
+  if (keys === undefined || isKeySource(keys)) return keys;
+  return givenKeySource(keys, {
+    names: { subject: jwtAuthOptions.subject, of: (option) => option },
+    algorithms,
+    env,
+    logger,
+    timeoutMs: jwksTimeoutSeconds * 1_000,
+    issuer,
   });
 }
 

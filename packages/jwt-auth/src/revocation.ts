@@ -1,4 +1,5 @@
 import type { Logger, RevocableToken } from "@svc/context";
+import { kinds as k } from "@svc/options";
 import {
   atMostEvery,
   type Attempt,
@@ -18,6 +19,11 @@ export interface RevocationCheck {
   isRevoked(token: RevocableToken): boolean | Promise<boolean>;
 }
 
+/** Kind of an option that takes a revocation check. */
+export const revocationKind: k.OptionalKind<RevocationCheck, undefined> = k.optional(
+  k.objectWith<RevocationCheck>("a revocation check", "isRevoked"),
+);
+
 /** `unknown`: the store did not respond. */
 export type RevocationAnswer = "valid" | "revoked" | "unknown";
 
@@ -25,6 +31,8 @@ export type RevocationGate = ReturnType<typeof createRevocationGate>;
 
 export interface RevocationGateOptions {
   readonly check: RevocationCheck;
+  /** The issuer for log messages, if there are several. */
+  readonly issuer?: string | undefined;
   readonly failOpen: boolean;
   readonly timeoutMs: number;
   readonly now: (() => number) | undefined;
@@ -39,7 +47,8 @@ const WARNING_INTERVAL_MS = 10_000;
  * circuit breaker for two seconds; then one query tests the store (REV-4, REV-5).
  */
 export function createRevocationGate(options: RevocationGateOptions) {
-  const { check, failOpen, timeoutMs, now } = options;
+  const { check, issuer, failOpen, timeoutMs, now } = options;
+  const ofIssuer = issuer === undefined ? {} : { issuer };
   const breaker = createBreaker({ failures: BREAKER_FAILURES, coolDownMs: BREAKER_COOL_DOWN_MS, now });
   const consequence = failOpen
     ? "tokens are accepted without the check"
@@ -52,7 +61,7 @@ export function createRevocationGate(options: RevocationGateOptions) {
     (suppressed, log: Logger | undefined, error: unknown) => {
       told = true;
       safeLogger(log)?.warn(
-        { ...errorFields(error), suppressed },
+        { ...ofIssuer, ...errorFields(error), suppressed },
         `the revocation store is not answering; ${consequence}`,
       );
     },
@@ -69,7 +78,7 @@ export function createRevocationGate(options: RevocationGateOptions) {
     answering = true;
     if (told && breaker.state === "closed") {
       told = false;
-      safeLogger(log)?.info({}, "the revocation store answers again");
+      safeLogger(log)?.info(ofIssuer, "the revocation store answers again");
     }
     if (typeof answer === "boolean") return answer ? "revoked" : "valid";
     throw new TypeError(`isRevoked() must return true or false; it returned ${typeof answer}`);

@@ -13,6 +13,15 @@ export interface TokenHeader {
   readonly kid: string | undefined;
 }
 
+/** The header of a token whose signature is not verified yet: any client may have written it. */
+export interface UnverifiedHeader {
+  /** One of the allowed algorithms. */
+  readonly alg: Algorithm;
+  /** At most 256 characters. */
+  readonly kid?: string | undefined;
+  readonly [member: string]: unknown;
+}
+
 /** A parsed header, kept for reuse: tokens of one issuer signed with one key have equal headers. */
 export interface KnownHeader {
   /** The encoded header and the dot after it. */
@@ -87,13 +96,35 @@ function parseHeader(part: string, allowed: ReadonlySet<string>): TokenHeader | 
 }
 
 function isRefused(header: TokenHeader | Refused): header is Refused {
-  return "reason" in header;
+  return Object.hasOwn(header, "reason");
 }
 
 /** Returns the header of a valid token for reuse. Copies the text, so that it does not keep the token in memory. */
 export function knownHeader({ header, signed }: ParsedToken): KnownHeader {
   const prefix = Buffer.from(signed.slice(0, signed.indexOf(".") + 1), "latin1").toString("latin1");
   return { prefix, header };
+}
+
+/**
+ * Returns the whole header of a token as a new object, without members `__proto__`: an application that copies the header
+ * must not set the prototype of the copy. The signature need not be verified yet.
+ */
+export function wholeHeader({ header, signed }: ParsedToken): UnverifiedHeader {
+  const text = textOf(signed.slice(0, signed.indexOf("."))) ?? "";
+  const members = objectOf(text) ?? {};
+  dropPrototypes(members);
+  return { ...members, alg: header.algorithm };
+}
+
+// Iterative, because 8 KiB of nested brackets would overflow the stack of a recursive function or of a JSON reviver.
+function dropPrototypes(root: object): void {
+  const open: object[] = [root];
+  for (let each = open.pop(); each !== undefined; each = open.pop()) {
+    if (Object.hasOwn(each, "__proto__")) Reflect.deleteProperty(each, "__proto__");
+    for (const value of Object.values(each) as unknown[]) {
+      if (typeof value === "object" && value !== null) open.push(value);
+    }
+  }
 }
 
 function isAllowed(algorithm: string, allowed: ReadonlySet<string>): algorithm is Algorithm {

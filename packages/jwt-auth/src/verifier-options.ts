@@ -1,20 +1,15 @@
-import {
-  defineOptions,
-  fault,
-  kinds as k,
-  type Names,
-  namesOf,
-  optionError,
-  type OptionsOf,
-} from "@svc/options";
-import { type Algorithm, algorithmTexts, checkAlgorithms } from "./algorithms.ts";
-import type { KeySource } from "./key-source.ts";
+import { defineOptions, fault, kinds as k, type OptionsOf } from "@svc/options";
+import { algorithmTexts } from "./algorithms.ts";
+import { isKeySource, keysKind } from "./key-input.ts";
 
 const claims = ["scopeClaim", "rolesClaim", "tenantClaim"] as const;
 
 export const verifierOptions = defineOptions("createVerifier()", {
-  /** Where the keys come from. Required. */
-  keys: { kind: k.objectWith<KeySource>("a key source", "find") },
+  /**
+   * The key or the keys: a key source, a `KeyObject`, a `CryptoKey`, a JWK, a JWK set, a PEM, or a function of the token's
+   * header. Required.
+   */
+  keys: { kind: keysKind },
   /**
    * Algorithms that tokens may be signed with, of one family (AUTH-3, AUTH-5). Default: the key source's algorithms, or
    * `["RS256"]` if it lists none.
@@ -75,35 +70,8 @@ export const verifierOptions = defineOptions("createVerifier()", {
   // Refuse a source without `generation`, because cached tokens would stay valid after their key was removed.
   const stale =
     "must have a numeric `generation` that increases when a key changes; use 0 if keys never change";
-  if (typeof options.keys.generation !== "number") yield fault("keys", stale);
+  if (isKeySource(options.keys) && typeof options.keys.generation !== "number") yield fault("keys", stale);
 });
 
 /** Options of `createVerifier()`. */
 export type VerifierOptions = OptionsOf<typeof verifierOptions>;
-
-/** The options with all defaults filled in. */
-export type ResolvedVerifierOptions = ReturnType<typeof resolveVerifierOptions>;
-
-/**
- * Validates the options and fills in the defaults.
- *
- * @throws ConfigurationError that lists all unknown and invalid options
- */
-export function resolveVerifierOptions(given: VerifierOptions) {
-  const { audience, algorithms, issuer, ...options } = verifierOptions.resolve(given);
-  return {
-    ...options,
-    algorithms: chooseAlgorithms(algorithms, options.keys, namesOf(given, verifierOptions.subject)),
-    issuer: issuer === "" ? undefined : issuer,
-    audiences: typeof audience === "string" ? (audience === "" ? [] : [audience]) : audience,
-  };
-}
-
-function chooseAlgorithms(given: readonly Algorithm[] | undefined, keys: KeySource, names: Names) {
-  const has = keys.algorithms;
-  const list = checkAlgorithms(names.subject, given ?? has ?? ["RS256"], names.of("algorithms"));
-  const without = has === undefined ? [] : list.filter((each) => !has.includes(each));
-  if (without.length === 0) return list;
-  const message = `has ${without.join(", ")}, for which the key source has no keys; it has keys for ${has?.join(", ")}`;
-  throw optionError(names, "algorithms", message);
-}

@@ -2,6 +2,7 @@ import { KeyObject } from "node:crypto";
 import type { Algorithm } from "./algorithms.ts";
 import { type CheckedClaims, checkClaims } from "./claims.ts";
 import { keyFault } from "./key-check.ts";
+import { keyLookupOf } from "./key-function.ts";
 import type { KeySource } from "./key-source.ts";
 import { toPrincipal } from "./principal.ts";
 import { refuse, type Verification, type Verified } from "./verification.ts";
@@ -13,13 +14,11 @@ import {
   type ParsedToken,
   parseToken,
   type TokenHeader,
+  wholeHeader,
 } from "./token-parser.ts";
 import { cacheCost, type CachedToken, cacheId, createVerifiedCache } from "./verified-cache.ts";
-import {
-  type ResolvedVerifierOptions,
-  resolveVerifierOptions,
-  type VerifierOptions,
-} from "./verifier-options.ts";
+import { type ResolvedVerifierOptions, resolveVerifierOptions } from "./resolve-verifier.ts";
+import type { VerifierOptions } from "./verifier-options.ts";
 
 /** Verifies tokens. Its only state is a cache of valid tokens. */
 export interface Verifier {
@@ -45,7 +44,10 @@ export interface Verifier {
 export function createVerifier(options: VerifierOptions): Verifier {
   const settings = resolveVerifierOptions(options);
   const { keys, algorithms, tokenUse, leewaySeconds, cacheTokens, cacheBytes } = settings;
-  const cache = cacheTokens === 0 ? undefined : createVerifiedCache(cacheTokens, cacheBytes);
+  const byHeader = keyLookupOf(keys);
+  // A function must see every token: nothing reports that its keys changed.
+  const cache =
+    cacheTokens === 0 || byHeader !== undefined ? undefined : createVerifiedCache(cacheTokens, cacheBytes);
   const allowed: ReadonlySet<string> = new Set(algorithms);
   const signatures = createSignatureChecker(settings);
   let lastHeader: KnownHeader | undefined;
@@ -83,18 +85,24 @@ export function createVerifier(options: VerifierOptions): Verifier {
     const key = lookUp(keys, parsed.header);
     if (key === "unavailable") return refuse("keys_unavailable");
     if (key !== undefined) return withKey(seen, key);
-    return keys.refresh === undefined ? refuse("unknown_key", "kid") : withRefreshedKey(seen);
+    return keys.refresh === undefined && byHeader === undefined
+      ? refuse("unknown_key", "kid")
+      : withRefreshedKey(seen);
   }
 
   async function withRefreshedKey(seen: Candidate): Promise<Verification> {
     const { algorithm, kid } = seen.parsed.header;
-    let key: KeyObject | undefined;
+    let key: KeyObject | "wrong key" | undefined;
     try {
-      key = await keys.refresh?.(kid, algorithm);
+      key =
+        byHeader === undefined
+          ? await keys.refresh?.(kid, algorithm)
+          : await byHeader(seen.parsed.header, wholeHeader(seen.parsed));
     } catch {
       return refuse("keys_unavailable");
     }
     if (key === undefined) return refuse("unknown_key", "kid");
+    if (key === "wrong key") return refuse("unknown_key", "alg");
     // The token may have expired during the wait.
     const late = checkClaims(seen.parsed.claims, settings, secondsNow());
     if (late.reason !== undefined) return late;

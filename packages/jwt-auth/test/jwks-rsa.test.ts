@@ -45,6 +45,12 @@ describe("fromJwksRsa()", () => {
     expect((await readinessOf(source)).detail).to.equal("2 key(s), cached 0s ago");
   });
 
+  it("uses a key with the alg Ed25519, the name of RFC 9864, for EdDSA", async () => {
+    await using keys = await issuer(jwkOf("ed25519", { alg: "Ed25519" }));
+    using source = fromJwksRsa(clientOf(keys.url), { algorithms: ["EdDSA"] });
+    expect(await source.refresh("ed25519", "EdDSA")).to.have.property("asymmetricKeyType", "ed25519");
+  });
+
   it("imports only keys that fit a configured algorithm (KEY-12, AUTH-25, AUTH-26)", async () => {
     await using keys = await issuer(
       jwkOf("rsa2048", { alg: "PS256" }),

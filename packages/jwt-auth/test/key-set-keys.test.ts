@@ -46,6 +46,12 @@ async function refused(...keys: readonly unknown[]): Promise<void> {
 const good = jwkOf("p384", { kid: "good" });
 
 describe("createKeySetSource() with a published key set", () => {
+  it("uses a key with the alg Ed25519, the name of RFC 9864, for EdDSA", async () => {
+    const source = await fetched([jwkOf("ed25519", { alg: "Ed25519" })]);
+    expect(servedBy(source, "ed25519")).to.deep.equal(["EdDSA"]);
+    await refused(jwkOf("p256", { alg: "Ed25519" }));
+  });
+
   it("uses a key without alg for all configured algorithms of its type (AUTH-26)", async () => {
     const keys = [jwkOf("rsa2048"), jwkOf("p256"), jwkOf("p384"), jwkOf("p521"), jwkOf("ed25519")];
     const all = await fetched(keys);

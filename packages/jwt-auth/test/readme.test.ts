@@ -1,8 +1,8 @@
-import { createHmac } from "node:crypto";
-import { runSample } from "@svc/test-support";
+import { createHmac, type KeyObject } from "node:crypto";
+import { runSample, type SampleOptions } from "@svc/test-support";
 import { expect } from "chai";
 import { base64url, forge } from "./support/forge.ts";
-import { keyFixture } from "./support/key-fixtures.ts";
+import { keyFixture, pemOf } from "./support/key-fixtures.ts";
 import { listen } from "@svc/test-support";
 
 const readme = new URL("../README.md", import.meta.url);
@@ -63,6 +63,93 @@ describe("the README of @svc/jwt-auth", () => {
       return (await fetch(url, { method: "POST", headers })).status;
     };
     expect([await post("same-origin"), await post("cross-site")]).to.eql([200, 403]);
+  });
+
+  it("has a sample for each form of a key, which accepts tokens of that key only (AUTH-2)", async () => {
+    const pem = pemOf("rsa2048");
+    const jwk = keyFixture("p256").publicKey.export({ format: "jwk" });
+    const published = {
+      x: "f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU",
+      y: "x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0",
+    };
+    const inCode = { [published.x]: jwk.x ?? "", [published.y]: jwk.y ?? "" };
+    const set = JSON.stringify({ keys: [{ ...jwk, kid: "2026", alg: "ES256" }] });
+    const at = Math.floor(Date.now() / 1000);
+    const claims = { aud: "orders", iat: at, exp: at + 900 };
+    const iss = "https://issuer.example";
+    const rs256 = (key?: KeyObject) => forge({ header: { kid: "2026" }, key, claims: { ...claims, iss } });
+    const es256 = (key?: KeyObject) => forge({ algorithm: "ES256", header: { kid: "2026" }, key, claims });
+    const otherRsa = rs256(keyFixture("otherRsa2048").privateKey);
+    const otherEc = es256(keyFixture("otherP256").privateKey);
+    const samples: readonly (readonly [string, string, string, SampleOptions])[] = [
+      ["PEM", rs256(), otherRsa, { files: { "issuer.pem": pem } }],
+      ["KeyObject", token(), rs256(), {}],
+      ["CryptoKey", es256(), otherEc, { files: { "issuer.json": JSON.stringify(jwk) } }],
+      ["JWK", es256(), otherEc, { replace: inCode }],
+      ["JWK set", es256(), otherEc, { files: { "keys.json": set } }],
+      ["function", rs256(), otherRsa, { files: { "2026.pem": pem } }],
+    ];
+    for (const [index, [form, good, bad, options]] of samples.entries()) {
+      for (const [given, expected] of [
+        [good, "ada"],
+        [bad, "refused"],
+      ] as const) {
+        const replace = { ...options.replace, "process.argv[2]": JSON.stringify(given) };
+        await using sample = await runSample(readme, 5 + index, { ...options, replace });
+        const { stdout, stderr } = await sample.ended;
+        expect([form, stdout.trim(), stderr]).to.eql([form, expected, ""]);
+      }
+    }
+  });
+
+  it("has a sample with two issuers, which accepts the tokens of each with its own key only (AUTH-6)", async () => {
+    const files = { "staff.pem": pemOf("rsa2048"), "shop.pem": pemOf("otherRsa2048") };
+    const at = Math.floor(Date.now() / 1000);
+    const staff = { iss: "https://staff.example", aud: "orders", iat: at, exp: at + 900 };
+    const shop = { ...staff, iss: "https://shop.example", aud: "shop-api" };
+    const key = keyFixture("otherRsa2048").privateKey;
+    for (const [given, expected] of [
+      [forge({ claims: staff }), "ada of https://staff.example"],
+      [forge({ claims: shop, key }), "ada of https://shop.example"],
+      [forge({ claims: staff, key }), "refused"],
+    ] as const) {
+      const replace = { "process.argv[2]": JSON.stringify(given) };
+      await using sample = await runSample(readme, 11, { files, replace });
+      expect((await sample.ended).stdout.trim()).to.equal(expected);
+    }
+  });
+
+  it("has a sample with two discovered issuers, of which only one may have administrators (AUTH-6, AUTH-16)", async () => {
+    const started = async (name: "rsa2048" | "otherRsa2048") => {
+      const keys = [{ ...keyFixture(name).publicKey.export({ format: "jwk" }), kid: "k" }];
+      const server = await listen((req, res) => {
+        const issuer = `http://${req.headers.host}`;
+        const discovery = req.url === "/.well-known/openid-configuration";
+        res.end(JSON.stringify(discovery ? { issuer, jwks_uri: `${issuer}/keys` } : { keys }));
+      });
+      return server;
+    };
+    await using staff = await started("rsa2048");
+    await using shop = await started("otherRsa2048");
+    const replace = {
+      "https://staff.example": staff.url,
+      "https://shop.example": shop.url,
+      "    issuers: [": '    env: "local",\n    issuers: [',
+    };
+    await using sample = await runSample(readme, 12, { replace });
+    const at = Math.floor(Date.now() / 1000);
+    const claims = { aud: "orders", iat: at, exp: at + 900, roles: ["admin"] };
+    const header = { kid: "k" };
+    const key = keyFixture("otherRsa2048").privateKey;
+    const answers = [];
+    for (const each of [
+      forge({ header, claims: { ...claims, iss: staff.url } }),
+      forge({ header, claims: { ...claims, iss: staff.url, roles: [] } }),
+      forge({ header, claims: { ...claims, iss: shop.url }, key }),
+      forge({ header, claims: { ...claims, iss: staff.url }, key }),
+    ])
+      answers.push((await fetch(`${await sample.url}/admin`, bearer(each))).status);
+    expect(answers).to.eql([200, 403, 403, 401]);
   });
 
   it("has a sample that verifies a token without HTTP", async () => {

@@ -1,6 +1,9 @@
-import { createServer } from "node:http";
-import type { Middleware } from "@svc/context";
+import { subtle } from "node:crypto";
+import { createServer, type IncomingMessage } from "node:http";
+import type { Middleware, Principal } from "@svc/context";
 import {
+  type AuthGuard,
+  createVerifier,
   currentPrincipal,
   jwtAuth,
   type JwtAuth,
@@ -11,10 +14,13 @@ import {
   requireRoles,
   requireScopes,
   type RevocationCheck,
+  type VerificationKey,
 } from "@svc/jwt-auth";
 import { expect } from "chai";
 import connect from "connect";
 import express4, { type RequestHandler as Handler4 } from "express4";
+import { exportJWK } from "jose";
+import { keyFixture, pemOf } from "./support/key-fixtures.ts";
 import express5, { type RequestHandler as Handler5 } from "express";
 
 // The compiler is the test: it must accept this code, and reject each line after @ts-expect-error.
@@ -41,6 +47,84 @@ describe("the types", () => {
       res.json({ id, other, caller: principalOf(req)?.subject });
     });
     expect(app).to.be.a("function");
+  });
+
+  it("know the caller behind a guard in the same call, in Express 4 and 5", () => {
+    const guards = [requireAuth(), requireScopes("a"), requireRoles("r")] as const;
+    for (const guard of guards) {
+      express5().get("/items/:id", express5.json(), guard, (req, res) => {
+        const { subject }: Principal = principalOf(req);
+        const id: string = req.params.id;
+        res.locals["note"] = subject;
+        const note: string = res.locals["note"];
+        res.json({ id, note });
+      });
+      express5.Router().post("/items/:id", guard, optionalAuth(), async (req, res) => {
+        const { subject }: Principal = principalOf(req);
+        res.json({ id: req.params.id, subject });
+      });
+      express4().get("/items/:id", guard, (req, res) => {
+        const { subject }: Principal = principalOf(req);
+        const id: string = req.params.id;
+        res.json({ id, subject });
+      });
+      express4.Router().delete(/items/, guard, (req, res) => {
+        const { subject }: Principal = principalOf(req);
+        res.json({ subject });
+      });
+    }
+    expect(guards).to.have.length(3);
+  });
+
+  it("do not know the caller anywhere else", () => {
+    const app = express5();
+    const handler: Handler5 = (req, res) => {
+      // @ts-expect-error -- the type of the handler does not say that there is a guard
+      res.json(principalOf(req).subject);
+    };
+    app.get("/typed", requireAuth(), handler);
+    app.get("/open", (req, res) => {
+      // @ts-expect-error -- there is no guard
+      res.json(principalOf(req).subject);
+    });
+    app.get("/optional", optionalAuth(), (req, res) => {
+      // @ts-expect-error -- the guard admits requests without a caller
+      res.json(principalOf(req).subject);
+    });
+    const router = express5.Router().use(requireAuth());
+    router.get("/other-call", (req, res) => {
+      // @ts-expect-error -- the guard is in another call
+      res.json(principalOf(req).subject);
+    });
+    app.route("/route").get(requireAuth(), (req, res) => {
+      // @ts-expect-error -- Express infers no types of its own in route()
+      res.json(principalOf(req).subject);
+    });
+    express4().get("/open", (req, res) => {
+      // @ts-expect-error -- there is no guard
+      res.json(principalOf(req).subject);
+    });
+    const read: (req: IncomingMessage) => Principal | undefined = principalOf;
+    const server = createServer((req, res) => {
+      // @ts-expect-error -- a request without Express has no locals
+      res.end(principalOf(req).subject);
+    });
+    expect([read, server]).to.have.length(2);
+  });
+
+  it("keep explicit types of a route and of its handlers beside a guard", () => {
+    type Typed = Handler5<{ id: string }, string, { count: number }, { page?: string }, { user: string }>;
+    const typed: Typed = (req, res) =>
+      res.json(req.params.id + res.locals.user + req.body.count + req.query.page);
+    const app = express5();
+    app.post("/items/:id", requireAuth(), typed);
+    app.post<{ id: string }, string, { count: number }>("/items/:id", requireAuth(), (req, res) => {
+      const count: number = req.body.count;
+      res.json(req.params.id + count);
+    });
+    const guard: AuthGuard = requireAuth();
+    app.use(guard).use("/items", guard, express5.Router());
+    expect(app.router.stack).to.have.length(5);
   });
 
   it("accept the middleware and the guards in Connect, Express 4, Express 5 and a bare server", () => {
@@ -70,6 +154,29 @@ describe("the types", () => {
     // @ts-expect-error -- a count is not a boolean
     const count: RevocationCheck = { isRevoked: () => 1 };
     expect([now, later, count]).to.have.length(3);
+  });
+
+  it("accept every form of a key, and a function that returns one", async () => {
+    const { publicKey } = keyFixture("p256");
+    const algorithm = { name: "ECDSA", namedCurve: "P-256" };
+    const { publicKey: cryptoKey } = await subtle.generateKey(algorithm, false, ["sign", "verify"]);
+    const exported = publicKey.export({ format: "jwk" });
+    const ofSubtle = await subtle.exportKey("jwk", cryptoKey);
+    const ofJose = await exportJWK(publicKey);
+    const { kty = "", crv = "", x = "", y = "" } = ofJose;
+    const forms: VerificationKey[] = [publicKey, cryptoKey, exported, ofSubtle, ofJose, pemOf("p256")];
+    const written = { kty: "EC", crv, x, y, kid: "a" };
+    for (const keys of [...forms, written, { keys: [exported] }, { keys: [ofJose, { kty, crv, x, y }] }]) {
+      createVerifier({ keys, algorithms: ["ES256"] });
+    }
+    const audience = "orders";
+    jwtAuth({ keys: { kty: "EC", crv, x, y, kid: "a", use: "sig" }, audience });
+    jwtAuth({ keys: ({ alg, kid }) => (alg === "ES256" && kid === "a" ? publicKey : undefined), audience });
+    jwtAuth({ keys: async (header) => (header["tenant"] === "b" ? exported : cryptoKey), audience });
+    // @ts-expect-error -- a number is not a key
+    expect(() => jwtAuth({ keys: 7, audience })).to.throw("must be a key source");
+    // @ts-expect-error -- a function must not return bytes
+    jwtAuth({ keys: () => Buffer.from("x"), audience });
   });
 
   it("reject unknown options, and accept undefined for known options", () => {
