@@ -14,6 +14,7 @@ export const bounds: readonly Bound[] = [
   { name: "svc-express-no-etag", base: controls.base, most: 0.72 },
   { name: "svc-full", base: controls.base, most: 1.06 },
   { name: "svc-full-no-etag", base: controls.base, most: 0.96 },
+  { name: "svc-full-own", base: "svc-full", most: 1.03 },
   { name: "packages-tuned", base: controls.base, most: 0.85 },
   { name: "full-packages-tuned", base: controls.base, most: 1.12 },
   { name: "svc-full-rs256-unseen", base: "bare-express5-rs256", most: 1.25 },

@@ -9,6 +9,8 @@ export const tuned = "bare-express5-tuned";
 /** Cases that are also compared with a case other than a base. */
 export const pairs: Readonly<Record<string, string>> = {
   "full-packages-uncached": "hand-written",
+  "svc-full-own": "svc-full",
+  "svc-full-own-info": "svc-full-info",
   "svc-full-rs256-unseen": "bare-express5-rs256",
 };
 
@@ -33,6 +35,8 @@ export const httpCases: readonly Case[] = [
   at("svc-full-info", "svc-full", "info"),
   at("svc-full-telemetry", "svc-full", "telemetry"),
   at("svc-full-data", "svc-full", "data"),
+  at("svc-full-own", "svc-full", "own"),
+  at("svc-full-own-info", "svc-full", "own-info"),
   at("svc-described", "svc-full", "described"),
   at("svc-full-hs256-uncached", "svc-full", "uncached"),
   at("svc-full-rs256-unseen", "svc-full", "unseen"),

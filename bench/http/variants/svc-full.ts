@@ -1,11 +1,14 @@
 import { createService, type ServiceOptions } from "@svc/express";
 import { principalOf, requireScopes, type RevocationCheck } from "@svc/jwt-auth";
 import { requireTenant, tenantOf } from "@svc/tenancy";
+import { Redis } from "ioredis";
+import pg from "pg";
+import { pino } from "pino";
 import { expectEqual } from "../../harness/expect-equal.ts";
 import type { Subject } from "../../harness/subject.ts";
 import { baseDomain, createRevokedIds, mintTokens, scope, trafficWith } from "../access.ts";
 import { httpSubject } from "../http-subject.ts";
-import { createLogTap } from "../log-tap.ts";
+import { createLogTap, type LogTap } from "../log-tap.ts";
 import { proofOf } from "../proof.ts";
 import { addDescribedRoute } from "../described-route.ts";
 import { addGuardedRoute, type Seen } from "../route.ts";
@@ -22,6 +25,8 @@ interface Setting {
   readonly described: boolean;
   /** Whether the plugins `database`, `rollups` and `rag` are on. No request uses them. */
   readonly data: boolean;
+  /** Whether the logger, the pool and the client are the application's. No request uses the pool and the client. */
+  readonly own: boolean;
 }
 
 const usual: Setting = {
@@ -32,6 +37,7 @@ const usual: Setting = {
   traced: false,
   described: false,
   data: false,
+  own: false,
 };
 const settings: Readonly<Record<string, Setting>> = {
   cached: usual,
@@ -40,6 +46,8 @@ const settings: Readonly<Record<string, Setting>> = {
   telemetry: { ...usual, traced: true },
   described: { ...usual, described: true },
   data: { ...usual, data: true },
+  own: { ...usual, own: true },
+  "own-info": { ...usual, level: "info", own: true },
   uncached: { ...usual, cacheTokens: 0 },
   // The cache holds fewer tokens than the requests use: each token is evicted before it is sent again.
   unseen: { ...usual, algorithm: "RS256", cacheTokens: 32 },
@@ -60,7 +68,7 @@ const dataCode: Pick<ServiceOptions, "rollups" | "rag"> = {
 
 /**
  * Starts a whole service with authentication and tenants. Setting: `cached`, `no-etag`, `info`, `telemetry`,
- * `described`, `data`, `uncached` or `unseen`.
+ * `described`, `data`, `own`, `own-info`, `uncached` or `unseen`.
  */
 export async function start(name: string): Promise<Subject> {
   const setting = settings[name] ?? usual;
@@ -76,11 +84,11 @@ export async function start(name: string): Promise<Subject> {
     env: { SVC_ENV: "prod" },
     auth: { revocation },
     ...(setting.data ? dataCode : {}),
+    ...(setting.own ? ownCode(setting, tap) : { logDestination: tap }),
     routes(app) {
       const add = setting.described ? addDescribedRoute : addGuardedRoute;
       add(app, [requireScopes(scope), requireTenant()], seen, { tenant: tenantOf, caller: principalOf });
     },
-    logDestination: tap,
     signals: false,
   });
   if (service.metrics === undefined) throw new Error("the service has no metrics");
@@ -103,9 +111,18 @@ export async function start(name: string): Promise<Subject> {
   return httpSubject(service.server, proofOf(claims), traffic);
 }
 
+/** Returns an own logger and own connections, which connect to no server. */
+function ownCode({ level }: Setting, tap: LogTap): Pick<ServiceOptions, "logger" | "database" | "cache"> {
+  return {
+    logger: pino({ level }, tap),
+    database: new pg.Pool({ connectionString: databaseUrl }),
+    cache: new Redis({ lazyConnect: true }),
+  };
+}
+
 function configOf(
   { algorithm, secret, publicKey }: Issuer,
-  { cacheTokens, etag, level, traced, described, data }: Setting,
+  { cacheTokens, etag, level, traced, described, data, own }: Setting,
 ): string {
   const key =
     publicKey === undefined ? { mode: "secret", secret } : { mode: "public_key", public_key: publicKey };
@@ -120,6 +137,7 @@ function configOf(
     ...(traced ? ["telemetry"] : []),
     ...(described ? ["openapi"] : []),
     ...(data ? ["database", "rollups", "rag"] : []),
+    ...(own ? ["database", "cache"] : []),
   ];
   return [
     section("service", { name: "bench", version: "1.0.0", etag }),
