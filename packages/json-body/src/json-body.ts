@@ -9,6 +9,7 @@ import { receiveBody, refusalByHeaders } from "./receive-body.ts";
 import { isRefusing, refuseWhileUnread } from "./refuse-unread.ts";
 import { inSameContext } from "./same-context.ts";
 import { receiveVerifiedBody } from "./verify-body.ts";
+import { verifyFaultLog } from "./verify-fault.ts";
 
 interface WithBody extends IncomingMessage {
   body?: unknown;
@@ -28,6 +29,7 @@ export function jsonBody(options?: JsonBodyOptions): Middleware {
   const { maxBytes, maxDepth, inflate, strict, otherTypes, verify } = jsonBodyOptions.resolve(options);
   const limits = { maxBytes, inflate };
   const rules = { maxDepth, strict };
+  const report = verifyFaultLog();
 
   function receive(req: WithBody, res: ServerResponse, proceed: (error?: unknown) => void): void {
     const done = (fault: unknown, bytes: Buffer): void => {
@@ -43,7 +45,7 @@ export function jsonBody(options?: JsonBodyOptions): Middleware {
       }
     };
     if (verify === undefined) receiveBody(req, maxBytes, done);
-    else receiveVerifiedBody(req, res, { maxBytes, verify }, done);
+    else receiveVerifiedBody(req, res, { maxBytes, verify, report }, done);
   }
 
   function jsonBodyMiddleware(req: WithBody, res: ServerResponse, next: (error?: unknown) => void): void {

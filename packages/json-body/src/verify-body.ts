@@ -6,7 +6,8 @@ import { readBody } from "./read-body.ts";
 import { inSameContext } from "./same-context.ts";
 
 /**
- * Decides whether a body is authentic. Only true or a promise of true accepts the request.
+ * Decides whether a body is authentic. Only true or a promise of true accepts the request. A thrown error refuses it and is
+ * logged, unless it is a `ProblemError` or has a boolean `expose`, which keep their status.
  *
  * @param bytes the body as sent, before inflation; empty for a request without a body
  */
@@ -16,6 +17,13 @@ export type VerifyBody = (
   bytes: Buffer,
 ) => boolean | Promise<boolean>;
 
+interface VerifyRules {
+  readonly maxBytes: number;
+  readonly verify: VerifyBody;
+  /** Logs an error that `verify` has thrown and that has no status of its own. */
+  readonly report: (req: IncomingMessage, error: unknown) => void;
+}
+
 /**
  * Reads a request to its end, verifies its bytes as sent in the async context of the caller, and inflates them. Calls `done`
  * once, with the body or with the fault.
@@ -23,7 +31,7 @@ export type VerifyBody = (
 export function receiveVerifiedBody(
   req: IncomingMessage,
   res: ServerResponse,
-  { maxBytes, verify }: { readonly maxBytes: number; readonly verify: VerifyBody },
+  { maxBytes, verify, report }: VerifyRules,
   done: (fault: unknown, bytes: Buffer) => void,
 ): void {
   const inflater = inflaterOf(req.headers["content-encoding"]);
@@ -32,7 +40,7 @@ export function receiveVerifiedBody(
     if (typeof inflater === "function") inflater(bytes, maxBytes, done);
   };
   const checkAndInflate = inSameContext(req, () => {
-    void refusalBy(verify, req, res, sent).then((refusal) => {
+    void refusalBy({ verify, report }, req, res, sent).then((refusal) => {
       const isDone = refusal !== undefined || sent.length === 0 || typeof inflater !== "function";
       // Leave the promise, so that an exception of later middleware is not a rejection.
       process.nextTick(isDone ? done : inflate, refusal, sent);
@@ -48,7 +56,7 @@ export function receiveVerifiedBody(
 const EMPTY = Buffer.alloc(0);
 
 async function refusalBy(
-  verify: VerifyBody,
+  { verify, report }: Pick<VerifyRules, "verify" | "report">,
   req: IncomingMessage,
   res: ServerResponse,
   bytes: Buffer,
@@ -56,7 +64,9 @@ async function refusalBy(
   try {
     return (await verify(req, res, bytes)) === true ? undefined : notVerified(undefined);
   } catch (error) {
-    return hasStatus(error) ? error : notVerified(error);
+    if (hasStatus(error)) return error;
+    report(req, error);
+    return notVerified(error);
   }
 }
 

@@ -91,23 +91,72 @@ const providers: readonly Provider[] = [
   },
 ];
 
+const slackCommand =
+  "token=xyzz0WbapA4vBCDEFasx0q6G&team_id=T1DC2JH3J&team_domain=testteamnow&channel_id=G8PSS9T3V" +
+  "&channel_name=foobar&user_id=U2CERLKJA&user_name=roadrunner&command=%2Fwebhook-collect&text=" +
+  "&response_url=https%3A%2F%2Fhooks.slack.com%2Fcommands%2FT1DC2JH3J%2F397700885554%2F96rGlfmibIGlgcZRskXaIFfN" +
+  "&trigger_id=398738663015.47445629121.803a0bc887a14d10d2c447fce8b6703c";
+
 describe("the signatures of these tests", () => {
   it("equal the examples that GitHub and Slack publish", () => {
     expect(mac("It's a Secret to Everybody", "Hello, World!")).to.equal(
       "757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17",
     );
-    const command =
-      "token=xyzz0WbapA4vBCDEFasx0q6G&team_id=T1DC2JH3J&team_domain=testteamnow&channel_id=G8PSS9T3V" +
-      "&channel_name=foobar&user_id=U2CERLKJA&user_name=roadrunner&command=%2Fwebhook-collect&text=" +
-      "&response_url=https%3A%2F%2Fhooks.slack.com%2Fcommands%2FT1DC2JH3J%2F397700885554%2F96rGlfmibIGlgcZRskXaIFfN" +
-      "&trigger_id=398738663015.47445629121.803a0bc887a14d10d2c447fce8b6703c";
-    expect(mac("8f742231b10e8888abcd99yyyzzz85a5", `v0:1531420618:${command}`)).to.equal(
+    expect(mac("8f742231b10e8888abcd99yyyzzz85a5", `v0:1531420618:${slackCommand}`)).to.equal(
       "a2114d57b48eac39b9ad189dd8316235a7b4a8d21a10bd27519666489c69b503",
     );
   });
 });
 
+// The secret, the timestamp and the command are the example that Slack publishes; the event is the example of its page about
+// url_verification, signed with OpenSSL.
+const slackSecret = "8f742231b10e8888abcd99yyyzzz85a5";
+const slackVectors = [
+  {
+    path: "/webhooks/slack",
+    type: FORM,
+    body: slackCommand,
+    signature: "v0=a2114d57b48eac39b9ad189dd8316235a7b4a8d21a10bd27519666489c69b503",
+    answer: { text: "got /webhook-collect" },
+  },
+  {
+    path: "/webhooks/slack/events",
+    type: "application/json",
+    body: '{"token":"Jhj5dZrVaK7ZwHHjRyZWjbDl","challenge":"3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkOFUO7tYXAYM8P","type":"url_verification"}',
+    signature: "v0=78542ce345f36225aaa47d9005dc197e402e20490aca0959a7bbc2c67862d693",
+    answer: { challenge: "3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkOFUO7tYXAYM8P" },
+  },
+];
+
 for (const major of ["express", "express4"]) {
+  describe(`the webhook sample for Slack on ${major}, at the time of the published example`, () => {
+    let sample: RunningSample;
+
+    before(async () => {
+      sample = await runSample(readme, 6, {
+        env: { SLACK_SIGNING_SECRET: slackSecret },
+        replace: { 'from "express"': `from "${major}"`, "Date.now()": "1531420618000" },
+      });
+    });
+    after(async () => sample[Symbol.asyncDispose]());
+
+    for (const { path, type, body, signature, answer } of slackVectors) {
+      it(`accepts the published signature at ${path}, and refuses it for another body`, async () => {
+        const headers = {
+          "Content-Type": type,
+          "X-Slack-Request-Timestamp": "1531420618",
+          "X-Slack-Signature": signature,
+        };
+        const url = `${await sample.url}${path}`;
+        const { status, body: got } = await post(url, body, headers);
+        expect([status, got]).to.deep.equal([200, answer]);
+        expect((await post(url, `${body} `, headers)).status).to.equal(403);
+        const unsigned = { ...headers, "X-Slack-Signature": "v0=" };
+        expect((await post(url, body, unsigned)).status).to.equal(403);
+      });
+    }
+  });
+
   for (const provider of providers) {
     const {
       name,
