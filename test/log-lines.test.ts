@@ -1,13 +1,14 @@
 import { globSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { createCache } from "@svc/cache";
-import type { Logger } from "@svc/context";
+import { type Logger, openContext } from "@svc/context";
 import { createDatabase } from "@svc/database";
 import { createBusConsumer, createEvents } from "@svc/events";
 import { serve } from "@svc/express";
 import { health } from "@svc/health";
 import { gateway } from "@svc/gateway";
 import { createClient } from "@svc/http-client";
+import { jsonBody } from "@svc/json-body";
 import { createJobTable, createWorker } from "@svc/job-table";
 import { jwtAuth } from "@svc/jwt-auth";
 import { createLogger } from "@svc/log";
@@ -129,6 +130,22 @@ const drives: Readonly<Record<string, Drive>> = {
     worker.start();
     await until("a line", () => logged() > 0);
     await worker.stop();
+  },
+  async "json-body"(logger, word) {
+    const parse = jsonBody({
+      verify() {
+        throw Object.assign(new TypeError(`password=${canary}`), { code: word });
+      },
+    });
+    await using server = await listen((req, res) => {
+      openContext(req).log = logger;
+      parse(req, res, () => res.end());
+    });
+    await fetch(server.url, {
+      method: "POST",
+      body: canary,
+      headers: { "Content-Type": "application/json" },
+    });
   },
   async "jwt-auth"(logger) {
     const auth = jwtAuth({ keys: createKeyRing({ secret, env: "local" }), algorithms: ["HS256"], logger });

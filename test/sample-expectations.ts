@@ -13,6 +13,9 @@ import {
   type Surroundings,
 } from "./sample-surroundings.ts";
 
+const json = { headers: { "Content-Type": "application/json" } };
+const form = { headers: { "Content-Type": "application/x-www-form-urlencoded" } };
+
 const adopt: readonly Expectation[] = [
   {
     shows: "respond with text and with 500 for a malformed body before any change",
@@ -59,6 +62,10 @@ const adopt: readonly Expectation[] = [
       expect(await (await post(sample, "/orders", '{"id":"2"}')).json()).to.deep.equal({ id: "2" });
       await problem(await post(sample, "/orders", '{"__proto__":{}}'), 400);
       await problem(await post(sample, "/orders", "id=2", "application/x-www-form-urlencoded"), 415);
+      for (const init of [{}, json]) {
+        const answer = await fetch(`${await sample.url}/orders`, { method: "POST", ...init });
+        expect([answer.status, await answer.json()]).to.deep.equal([201, {}]);
+      }
       await problem(await post(sample, "/orders", `"${"x".repeat(2_097_152)}"`), 413);
     },
   },
@@ -272,8 +279,70 @@ const migrate: readonly Expectation[] = [
       const paid = await get(sample, "/paid");
       expect(paid.headers.get("Retry-After")).to.equal("5");
       await problem(paid, 503, "Service Unavailable");
+      await eventually(() => sample.stderr().includes("ledger 7 is down"));
       await problem(await get(sample, "/items/1"), 404, "there is no item 1");
       await problem(await post(sample, "/items", "{}"), 422);
+    },
+  },
+  {
+    shows: "LIM-1 ERR-18 parse bodies instead of body-parser, and set an empty object where body-parser does",
+    async check(sample) {
+      const url = `${await sample.url}/orders`;
+      const id = async (init: RequestInit): Promise<unknown> =>
+        (await fetch(url, { method: "POST", ...init })).json();
+      expect(await id({ ...json, body: '{"id":"7"}' })).to.deep.equal({ id: "7" });
+      expect(await id({ ...form, body: "id=7" })).to.deep.equal({ id: "7" });
+      const other = { headers: { "Content-Type": "application/octet-stream" }, body: "x" };
+      for (const init of [
+        {},
+        json,
+        { ...json, body: "" },
+        { headers: { "Content-Type": "text/plain" } },
+        other,
+      ])
+        expect(await id(init)).to.deep.equal({ id: "new" });
+      await problem(await post(sample, "/orders", JSON.stringify(["x".repeat(200 * 1024)])), 413);
+      await problem(await post(sample, "/orders", "{"), 400);
+      expect(await (await post(sample, "/webhooks", "{ }")).json()).to.deep.equal({ bytes: 3 });
+      await problem(await post(sample, "/webhooks", "x", "text/plain"), 415);
+    },
+  },
+  {
+    shows: "send the headers of helmet with pages and problems",
+    async check(sample) {
+      const missing = await get(sample, "/items");
+      expect(missing.status).to.equal(404);
+      for (const { headers } of [await get(sample, "/"), missing]) {
+        expect(headers.get("Content-Security-Policy")).to.include("default-src 'self'");
+        expect(headers.get("Strict-Transport-Security")).to.include("max-age");
+      }
+    },
+  },
+  {
+    shows: "send the headers of helmet with the pages of createService(), and a stricter policy with data",
+    async check(sample) {
+      const [page, data] = [await get(sample, "/"), await get(sample, "/items")];
+      expect(page.headers.get("Content-Security-Policy")).to.include("img-src 'self' https://images.example");
+      expect(page.headers.get("X-Frame-Options")).to.equal("SAMEORIGIN");
+      expect(data.headers.get("Content-Security-Policy")).to.include("default-src 'none'");
+      expect(data.headers.get("X-Frame-Options")).to.equal("DENY");
+      for (const { headers } of [page, data])
+        expect(headers.has("Strict-Transport-Security")).to.equal(false);
+    },
+  },
+  {
+    shows: "COR-1 LOG-3 AUTH-15 run handlers that read req.id, req.log, req.auth and req.user",
+    env: { TOKEN_SECRET: sharedSecret },
+    async check(sample) {
+      const headers = {
+        ...bearer(signToken({ sub: "ada", aud: "orders" }, sharedSecret)),
+        "X-Request-ID": "r-1",
+      };
+      const answer = await get(sample, "/orders", headers);
+      expect(await answer.json()).to.deep.equal({ id: "r-1", caller: "ada", same: "ada" });
+      await unauthorized(await get(sample, "/orders"));
+      const [inside] = linesOf(sample);
+      expect(inside).to.include({ message: "an old handler", request_id: "r-1", service: "orders" });
     },
   },
   {

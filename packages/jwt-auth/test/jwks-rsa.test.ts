@@ -243,7 +243,17 @@ describe("the sample with jwks-rsa in the README", () => {
     const url = await sample.url;
     const good = await request(url).get("/orders").set("authorization", `Bearer ${tokenOf()}`);
     expect(good.body).to.deep.equal({ caller: "ada" });
-    expect((await request(url).get("/orders")).status).to.equal(401);
+    const refused = await request(url).get("/orders");
+    expect([refused.status, refused.type]).to.deep.equal([401, "application/problem+json"]);
     expect(keys.requests).to.equal(1);
+    await using down = await issuer();
+    down.answer(failing(404));
+    await using without = await runSample(readme, index, {
+      replace: { "https://issuer.example/jwks.json": down.url },
+    });
+    const unknown = await request(await without.url)
+      .get("/orders")
+      .set("authorization", `Bearer ${tokenOf()}`);
+    expect([unknown.status, unknown.type]).to.deep.equal([401, "application/problem+json"]);
   });
 });

@@ -152,6 +152,50 @@ describe("the README of @svc/jwt-auth", () => {
     expect(answers).to.eql([200, 403, 403, 401]);
   });
 
+  it("has a sample with an instance for each prefix, whose issuers fail independently (AUTH-6, RDY-14)", async () => {
+    let isDown = false;
+    const started = (name: "rsa2048" | "otherRsa2048") =>
+      listen((_req, res) => {
+        const keys = [{ ...keyFixture(name).publicKey.export({ format: "jwk" }), kid: "k" }];
+        res.writeHead(isDown && name === "otherRsa2048" ? 404 : 200).end(JSON.stringify({ keys }));
+      });
+    await using staff = await started("rsa2048");
+    await using partner = await started("otherRsa2048");
+    const replace = {
+      '"https://staff.example/keys"': `"${staff.url}", env: "local"`,
+      '"https://shop.example/keys"': `"${partner.url}", env: "local"`,
+    };
+    const at = Math.floor(Date.now() / 1000);
+    const claims = { aud: "orders", iat: at, exp: at + 900 };
+    const header = { kid: "k" };
+    const ofStaff = forge({ header, claims: { ...claims, iss: "https://staff.example" } });
+    const key = keyFixture("otherRsa2048").privateKey;
+    const ofPartner = forge({ header, claims: { ...claims, iss: "https://shop.example" }, key });
+    const statusesAt = async (url: string) => {
+      const answers = [];
+      for (const path of ["/staff/orders", "/partner/orders"])
+        for (const each of [ofStaff, ofPartner])
+          answers.push((await fetch(`${url}${path}`, bearer(each))).status);
+      return answers;
+    };
+    await using sample = await runSample(readme, 13, { replace });
+    expect(await statusesAt(await sample.url)).to.eql([200, 401, 401, 200]);
+    isDown = true;
+    await using degraded = await runSample(readme, 13, { replace });
+    expect(await statusesAt(await degraded.url)).to.eql([200, 401, 401, 401]);
+    const ready = await fetch(`${await degraded.url}/ready`);
+    const { status, checks } = (await ready.json()) as { status: string; checks: Record<string, object> };
+    expect([ready.status, status, Object.keys(checks)]).to.eql([200, "degraded", ["auth", "auth_partner"]]);
+    // Without the two lines, the whole service is not ready.
+    const lines = {
+      "critical: false, // with": "// with",
+      "check: async (signal) => ({ ...(await partnerKeys.check(signal)), critical: false }),": "",
+    };
+    await using unavailable = await runSample(readme, 13, { replace: { ...replace, ...lines } });
+    await statusesAt(await unavailable.url);
+    expect((await fetch(`${await unavailable.url}/ready`)).status).to.equal(503);
+  });
+
   it("has a sample that verifies a token without HTTP", async () => {
     for (const [argument, expected] of [
       ['"not a token"', "refused: malformed"],

@@ -1,4 +1,4 @@
-import { openContext } from "@svc/context";
+import { contextOf, openContext } from "@svc/context";
 import { createLogger } from "@svc/log";
 import { pinoHttpOptions } from "@svc/log/pino-http";
 import { ConfigurationError } from "@svc/options";
@@ -64,6 +64,18 @@ for (const [name, express] of Object.entries(expressMajors)) {
       for (const record of out.records()) {
         expect(record).to.include({ request_id: "caller-1", trace_id: traceId });
       }
+    });
+
+    it("COR-1 sets req.id to the request id, and the logger of the context", async () => {
+      const logger = createLogger({ ...base, destination: lines() });
+      const app = express();
+      app.use(requestId(), pinoHttp(pinoHttpOptions({ logger })));
+      app.get("/", (req, res) => {
+        const context = contextOf(req);
+        res.json({ id: req.id, of: context?.requestId, logs: context?.log === logger });
+      });
+      const { body } = (await supertest(app).get("/").set("X-Request-ID", "r-1")) as { body: object };
+      expect(body).to.deep.equal({ id: "r-1", of: "r-1", logs: true });
     });
   });
 }
