@@ -1,5 +1,7 @@
 import { environmentHint, type EnvironmentName, environmentNames } from "./environment-names.ts";
 
+export { isHttpOrigin, isServerUrl } from "./urls.ts";
+
 /**
  * Describes which values one option accepts. `expects` completes the sentence "must be ..."; `accepts` is never called
  * with undefined.
@@ -143,14 +145,36 @@ export function instanceOf<T>(type: abstract new (...args: never[]) => T, expect
   return kind(expects, (value) => value instanceof type);
 }
 
-/** Returns a kind for an object or function with all the listed methods; the type argument is its type. */
+/**
+ * Returns a kind for an object or function with all the listed methods; the type argument is its type. For an object with only
+ * some of them, the error names the others.
+ */
 export function objectWith<T extends object>(what: string, ...methods: (keyof T & string)[]): Kind<T> {
-  return kind(
-    methods.length === 0 ? what : `${what} (an object with ${methods.map((name) => `${name}()`).join(", ")})`,
-    (value) =>
-      ((typeof value === "object" && value !== null) || typeof value === "function") &&
-      methods.every((name) => typeof (value as Record<string, unknown>)[name] === "function"),
-  );
+  const calls = (names: readonly string[]): string => names.map((name) => `${name}()`).join(", ");
+  return {
+    ...kind<T>(
+      methods.length === 0 ? what : `${what} (an object with ${calls(methods)})`,
+      (value) => isObject(value) && methods.every((name) => isMethod(value, name)),
+    ),
+    hint(value) {
+      if (!isObject(value)) return undefined;
+      try {
+        const missing = methods.filter((name) => !isMethod(value, name));
+        return missing.length < methods.length ? `it has no ${calls(missing)}` : undefined;
+      } catch {
+        // A getter threw.
+        return undefined;
+      }
+    },
+  };
+}
+
+function isObject(value: unknown): value is object {
+  return (typeof value === "object" && value !== null) || typeof value === "function";
+}
+
+function isMethod(value: object, name: string): boolean {
+  return typeof (value as Record<string, unknown>)[name] === "function";
 }
 
 /** Returns a kind for values of either of two kinds; secret when one of them is secret. */
@@ -199,28 +223,6 @@ export const checkName: Kind<string> = string({
   pattern: /^[A-Za-z0-9][\w.:-]{0,63}$/,
   expects: "1 to 64 letters, digits or _ . : -",
 });
-
-/**
- * Returns whether a string is a server URL, with a host and with user and password percent-encoded.
- *
- * @param path pattern of the allowed paths. Default: no path.
- */
-export function isServerUrl(text: string, path = /^\/?$/): boolean {
-  try {
-    const { username, password, hostname, pathname } = new URL(text);
-    decodeURIComponent(username + password);
-    return hostname !== "" && path.test(pathname);
-  } catch {
-    return false;
-  }
-}
-
-/** Returns whether a string is the origin of an HTTP server: without path, query and user-info. */
-export function isHttpOrigin(text: string): boolean {
-  if (!URL.canParse(text) || /[?#@\s\\]/.test(text)) return false;
-  const { protocol, pathname } = new URL(text);
-  return /^https?:$/.test(protocol) && pathname === "/" && /^https?:\/\/[^/]/i.test(text);
-}
 
 /** Marks a kind as secret: no error message shows its value. */
 export function secret<K extends Kind<unknown>>(inner: K): K {

@@ -4,12 +4,18 @@ import { nearestName } from "./nearest.ts";
 const LONGEST = 100;
 const MOST_NAMES = 3;
 
-const UNITS: ReadonlySet<string> = new Set(
-  (
-    "ms millis millisecond milliseconds s sec secs second seconds minute minutes hour hours day days " +
-    "byte bytes kb kib mb mib"
-  ).split(" "),
+const TIME_UNITS = wordSet(
+  "ms millis millisecond milliseconds s sec secs second seconds minute minutes hour hours day days",
 );
+const UNITS = new Set([...TIME_UNITS, ...wordSet("byte bytes kb kib mb mib")]);
+
+/** Words that change the meaning of a name: neither name may have one that the other name lacks. */
+const CHANGING = wordSet(
+  "no not non never disable skip ignore any all without except exclude deny allow insecure unsafe " +
+    "old previous new next public private dev test",
+);
+/** Words that say what a key or a URL is for: a name without the word is for something else. */
+const PURPOSES = wordSet("secret signing hash encryption jwks redirect callback logout issuer cookie");
 
 /** Words with the same meaning in the names of options; the first one represents the others. */
 const SYNONYMS = [
@@ -30,35 +36,65 @@ const SYNONYMS = [
   ["logger", "log"],
   ["folder", "directory", "dir"],
   ["size", "length"],
+  ["disable", "disabled"],
+  ["skip", "skipped"],
+  ["ignore", "ignored"],
+  ["exclude", "excluded"],
+  ["allow", "allowed"],
 ] as const;
 
 const CANONICAL: ReadonlyMap<string, string> = new Map(
   SYNONYMS.flatMap(([first, ...others]) => others.map((other) => [other, first] as const)),
 );
 
+/** The word for a number of attempts; a time is not one. */
+const COUNT = "retries";
+
 /**
  * Returns the known names that an unknown name probably stands for: misspelt, without its unit or with another unit, with
  * a synonym, or with some of its words (`timeout` for `commandTimeoutMs`). Returns at most three names; none if more
- * than three fit equally well.
+ * than three fit equally well. Names with another meaning, such as `auth` for `noAuth`, are left out.
+ *
+ * @param given names that already have a value: only a misspelt name probably stands for one of them
  */
-export function meantNames(name: string, known: readonly string[]): readonly string[] {
+export function meantNames(
+  name: string,
+  known: readonly string[],
+  given: readonly string[],
+): readonly string[] {
   if (name.length > LONGEST) return [];
-  const wanted = wordsOf(name);
+  const unknown = entryOf(name);
+  const wanted = unknown.words;
   const entries = known
     .filter((each) => each.length <= LONGEST)
-    .map((each) => ({ name: each, words: wordsOf(each) }));
-  const same = entries.filter(({ words }) => words.join("") === wanted.join("")).map((entry) => entry.name);
-  const typo = nearestName(name, same.length > 0 ? same : known);
+    .map(entryOf)
+    .filter((each) => mayMean(unknown, each));
+  const namesOf = (found: readonly Entry[]): readonly string[] => found.map((entry) => entry.name);
+  const same = namesOf(entries.filter(({ words }) => words.join("") === wanted.join("")));
+  const typo = nearestName(name, same.length > 0 ? same : namesOf(entries));
   if (typo !== undefined) return [typo];
   for (const found of [same, misspelt(wanted, entries), longer(wanted, entries), shorter(wanted, entries)]) {
-    if (found.length > 0) return found.length > MOST_NAMES ? [] : found;
+    const free = found.filter((each) => !given.includes(each));
+    if (free.length > 0) return free.length > MOST_NAMES ? [] : free;
   }
   return [];
 }
 
 interface Entry {
   readonly name: string;
+  /** The words without a unit at the end, each as the word that represents its synonyms. */
   readonly words: readonly string[];
+  readonly isTime: boolean;
+}
+
+function mayMean(unknown: Entry, known: Entry): boolean {
+  if (unknown.words.at(-1) === COUNT && !unknown.isTime && known.isTime) return false;
+  if (unknown.words.join("") === known.words.join("")) return true;
+  const lacks = ({ words }: Entry, { words: others }: Entry, marked: ReadonlySet<string>): boolean =>
+    others.some((word) => marked.has(word) && !words.includes(word));
+  return (
+    !lacks(known, unknown, CHANGING) && !lacks(unknown, known, CHANGING) && !lacks(known, unknown, PURPOSES)
+  );
 }
 
 function misspelt(wanted: readonly string[], entries: readonly Entry[]): readonly string[] {
@@ -86,14 +122,22 @@ function endsWith(words: readonly string[], last: readonly string[]): boolean {
   return last.length > 0 && last.every((word, index) => words[words.length - last.length + index] === word);
 }
 
-/** Returns the words of a name without a unit at its end, each as the word that represents its synonyms. */
-function wordsOf(name: string): readonly string[] {
+function entryOf(name: string): Entry {
   const words = name
     .replaceAll(/([a-z\d])([A-Z])/g, "$1 $2")
     .toLowerCase()
     .split(/[^a-z\d]+/)
     .filter((word) => word !== "");
   const last = words.at(-1);
-  if (words.length > 1 && last !== undefined && UNITS.has(last)) words.pop();
-  return words.map((word) => CANONICAL.get(word) ?? word);
+  const hasUnit = words.length > 1 && last !== undefined && UNITS.has(last);
+  if (hasUnit) words.pop();
+  return {
+    name,
+    words: words.map((word) => CANONICAL.get(word) ?? word),
+    isTime: hasUnit && TIME_UNITS.has(last),
+  };
+}
+
+function wordSet(words: string): ReadonlySet<string> {
+  return new Set(words.split(" "));
 }

@@ -33,18 +33,23 @@ export function resolveOptions<const K extends Kinds>(
   const misused = given === undefined ? undefined : misuse(subject, given);
   if (misused !== undefined) throw new ConfigurationError(subject, [{ key: "options", message: misused }]);
   const names = namesOf(given, subject);
-  const faults: Fault[] = [];
-  const known = Object.keys(kinds);
-  for (const name of Object.keys(source)) {
-    if (!Object.hasOwn(kinds, name))
-      faults.push({ key: names.of(name), message: unknownOption(name, known) });
-  }
   const resolved: Record<string, unknown> = {};
+  const wrong: Fault[] = [];
+  const valid: string[] = [];
   for (const [name, kind] of Object.entries(kinds)) {
     const taken = take(source, name, kind);
-    if ("fault" in taken) faults.push({ key: names.of(name), message: taken.fault });
-    else resolved[name] = taken.value;
+    if ("fault" in taken) {
+      wrong.push({ key: names.of(name), message: taken.fault });
+      continue;
+    }
+    resolved[name] = taken.value;
+    if (taken.isGiven) valid.push(name);
   }
+  const known = Object.keys(kinds);
+  const unknown = Object.keys(source)
+    .filter((name) => !Object.hasOwn(kinds, name))
+    .map((name): Fault => ({ key: names.of(name), message: unknownOption(name, known, valid) }));
+  const faults = [...unknown, ...wrong];
   if (faults.length > 0) throw new ConfigurationError(names.subject, faults);
   return Object.freeze(resolved) as Resolved<K>;
 }
@@ -59,9 +64,11 @@ export function wrongValue(kind: Kind<unknown>, value: unknown): string {
 /**
  * Returns the error text for an unknown name, with the names that were probably meant or else the list of known names. A
  * name was probably meant if it is spelled almost alike, or differs only in its unit, in a synonym or in additional words.
+ *
+ * @param given names that already have a valid value: only a misspelt name probably stands for one of them. Default: none
  */
-export function unknownOption(name: string, known: readonly string[]): string {
-  const meant = meantNames(name, known);
+export function unknownOption(name: string, known: readonly string[], given: readonly string[] = []): string {
+  const meant = meantNames(name, known, given);
   if (meant.length > 0) return `is unknown; did you mean ${anyOf(meant)}?`;
   return known.length === 0
     ? "is unknown; no names are allowed"
@@ -73,11 +80,13 @@ function anyOf(names: readonly string[]): string {
   return others.length === 0 ? `${last}` : `${others.toReversed().join(", ")} or ${last}`;
 }
 
-function take(source: object, name: string, kind: Kind<unknown>): { value: unknown } | { fault: string } {
+type Taken = { value: unknown; isGiven: boolean } | { fault: string };
+
+function take(source: object, name: string, kind: Kind<unknown>): Taken {
   let value: unknown;
   try {
     value = holds(source, name) ? (source as Readonly<Record<string, unknown>>)[name] : undefined;
-    if (value !== undefined && kind.accepts(value)) return { value };
+    if (value !== undefined && kind.accepts(value)) return { value, isGiven: true };
   } catch (error) {
     // A getter threw; its message may contain a secret, so only the error's name is shown.
     return {
@@ -85,7 +94,9 @@ function take(source: object, name: string, kind: Kind<unknown>): { value: unkno
     };
   }
   if (value !== undefined) return { fault: wrongValue(kind, value) };
-  return isOptional(kind) ? { value: kind.fallback } : { fault: `is required and must be ${kind.expects}` };
+  return isOptional(kind)
+    ? { value: kind.fallback, isGiven: false }
+    : { fault: `is required and must be ${kind.expects}` };
 }
 
 /**

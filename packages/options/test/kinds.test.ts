@@ -110,6 +110,27 @@ describe("kinds", () => {
     }
   });
 
+  it("name the methods that an object lacks, if it has others and can be read", () => {
+    const logger = objectWith<{ warn(): void; info(): void; error(): void }>(
+      "a logger",
+      "info",
+      "warn",
+      "error",
+    );
+    const method = (): void => undefined;
+    const text = "must be a logger (an object with info(), warn(), error()); it is an object";
+    expect(wrongValue(logger, { info: method, error: 1 })).to.equal(`${text}; it has no warn(), error()`);
+    expect(wrongValue(logger, {})).to.equal(text);
+    expect(wrongValue(logger, null)).to.not.contain("it has no");
+    const unreadable = {
+      info: method,
+      get error(): never {
+        throw new Error("no");
+      },
+    };
+    expect(wrongValue(logger, unreadable)).to.equal(text);
+  });
+
   it("are all exported as members of `kinds`", () => {
     expect(kinds).to.include({ integer, milliseconds, optional, string, withDefault });
   });

@@ -1,4 +1,4 @@
-import { unknownOption } from "@svc/options";
+import { optional, resolveOptions, string, unknownOption } from "@svc/options";
 import { expect } from "chai";
 import fc from "fast-check";
 
@@ -43,6 +43,25 @@ describe("unknownOption() with an unknown name", () => {
     ],
     ["ends in a name", "redisUrl", ["url", "name"], "url"],
     ["begins with a name", "urlRewriter", ["url", "name"], undefined],
+    ["has another meaning by a word", "noAuth", ["auth", "name"], undefined],
+    ["has another meaning by a word", "disableAuth", ["auth", "name"], undefined],
+    ["has another meaning by a word", "skipIssuer", ["issuer", "secret"], undefined],
+    ["has another meaning by a word", "anyAudience", ["audience"], undefined],
+    ["has another meaning by a word", "previousSecret", ["secret"], undefined],
+    ["has another meaning by a word", "privateKey", ["key"], undefined],
+    ["lacks a word with which the name has another meaning", "verify", ["skipVerify"], undefined],
+    ["has such a word as the name has it", "publicPaht", ["publicPath", "path"], "publicPath"],
+    ["has such a word in another form", "allowOrigins", ["allowedOrigins", "origins"], "allowedOrigins"],
+    ["has such a word in a word", "nostore", ["noStore", "name"], "noStore"],
+    ["is a count, and the name is a time", "attempts", ["retryMs", "group"], undefined],
+    ["is a count, and the name is a time", "retries", ["retryMs", "group"], undefined],
+    ["is a count", "retries", ["retryMs", "maxAttempts"], "maxAttempts"],
+    ["is a time", "retryMs", ["retryDelayMs", "group"], "retryDelayMs"],
+    ["is a key for something else", "secretKey", ["key", "limit"], undefined],
+    ["is a key for something else", "signingKey", ["key", "limit"], undefined],
+    ["is a URL for something else", "jwksUri", ["url", "name"], undefined],
+    ["is a URL for something else", "redirectUri", ["url", "name"], undefined],
+    ["is a URL with a purpose", "jwksUri", ["url", "jwksUrl"], "jwksUrl"],
     ["is only a unit", "seconds", ["delaySeconds", "table"], undefined],
     ["has no letters", "--", ["delaySeconds"], undefined],
     ["is empty", "", ["delaySeconds"], undefined],
@@ -51,6 +70,21 @@ describe("unknownOption() with an unknown name", () => {
       expect(suggests(name, ...known)).to.equal(expected);
     });
   }
+
+  it("suggests a name that is given already only if it is misspelt", () => {
+    const options = { url: optional(string()), name: string() };
+    expect(() => resolveOptions("createX()", { url: "a", name: "b", redisUrl: "c" }, options)).to.throw(
+      "redisUrl: is unknown; expected one of url, name",
+    );
+    expect(() => resolveOptions("createX()", { url: "a", name: "b", urll: "c" }, options)).to.throw(
+      "urll: is unknown; did you mean url?",
+    );
+    for (const url of [undefined, 7]) {
+      expect(() => resolveOptions("createX()", { url, name: "b", redisUrl: "c" }, options)).to.throw(
+        "redisUrl: is unknown; did you mean url?",
+      );
+    }
+  });
 
   it("prefers the most similar one of the names with the same words", () => {
     expect(suggests("limitByte", "limitBytes", "limit")).to.equal("limitBytes");
