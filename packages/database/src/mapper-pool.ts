@@ -1,6 +1,11 @@
-import { type Connectable, isPool, type Queryable, TransactionError } from "@svc/sql";
+import { ConfigurationError, fault } from "@svc/options";
+import { type Connectable, isPool, isTransaction, type Queryable, TransactionError } from "@svc/sql";
 import type { Pool } from "pg";
-import { isTransactionControl, savepoints, type Send } from "./mapper-savepoints.ts";
+import { savepoints, type Send } from "./mapper-savepoints.ts";
+import { isTransactionControl } from "./transaction-control.ts";
+
+// Kysely sends this to cancel a statement. Inside a transaction, it would end the connection's own next statement or session.
+const CANCEL = /^\s*select\s+pg_(?:cancel|terminate)_backend\(\d+\)\s*$/i;
 
 interface MapperClient {
   query(statement: unknown, values?: unknown[]): Promise<unknown>;
@@ -48,9 +53,19 @@ class MapperPool {
  * @returns a pool whose `query()` rejects cursors, streams, and statements that begin or end a transaction. Inside a transaction,
  *   its connections reject `commit` and `rollback` of that transaction, options of a transaction, and a second transaction at
  *   the same time
+ * @throws ConfigurationError for anything other than a database and a connection with an open transaction
  */
 export function mapperPool(on: Connectable | Queryable): Pool {
-  return new MapperPool(isPool(on) ? () => lendFrom(on) : within(on)) as unknown as Pool;
+  return new MapperPool(connectOf(on)) as unknown as Pool;
+}
+
+function connectOf(on: Connectable | Queryable): () => Promise<MapperClient> {
+  // TypeScript does not check the callers in JavaScript.
+  if (Object(on) === on && isPool(on)) return () => lendFrom(on);
+  if (isTransaction(on)) return () => within(on);
+  const message =
+    "must be a database, or the tx of withTenant() or transaction(): a connection with an open transaction";
+  throw new ConfigurationError("mapperPool()", [fault("on", message)]);
 }
 
 async function lendFrom(pool: Connectable): Promise<MapperClient> {
@@ -61,11 +76,18 @@ async function lendFrom(pool: Connectable): Promise<MapperClient> {
   };
 }
 
-function within(tx: Queryable): () => Promise<MapperClient> {
-  const lend = savepoints((statement, values) => tx.query(statement as string, values));
-  return async () => {
-    const { query, release } = lend();
-    return { query: withoutCursors(query), release };
+async function within(tx: Queryable): Promise<MapperClient> {
+  const { query, release } = savepoints(tx);
+  return {
+    query: withoutCursors(async (statement, values) => {
+      if (typeof statement === "string" && CANCEL.test(statement)) {
+        throw new TransactionError(
+          "a data mapper inside a transaction cannot cancel its statements: there is no second connection",
+        );
+      }
+      return query(statement, values);
+    }),
+    release,
   };
 }
 

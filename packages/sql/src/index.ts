@@ -3,6 +3,7 @@ export { type Deadline, SqlDeadlineError } from "./deadline-error.ts";
 export { isConnectionError, safeErrorText, sqlStateOf } from "./error-class.ts";
 export { IdentifierError, OptionError, SchemaError, TableError, TransactionError } from "./errors.ts";
 export { ensureSchema } from "./ensure-schema.ts";
+export { type Frame, isBesideAnother, loseTransaction, openFrame } from "./frames.ts";
 export { isTransaction, transactionOf, type Within } from "./given-transaction.ts";
 export { InexactIntegerError, parseExactJson } from "./exact-json.ts";
 export { identifier, migrationName, qualified } from "./identifier.ts";

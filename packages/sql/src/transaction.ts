@@ -1,10 +1,11 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { asError, sqlStateOf } from "./error-class.ts";
 import { OptionError, TransactionError } from "./errors.ts";
+import { hasFrame, openOwnFrame } from "./frames.ts";
 import { withLentConnection } from "./lend.ts";
 import { checkNames, checkWhole } from "./options.ts";
 import { stuckOn } from "./query-within.ts";
-import { type Database, isPool, original, type Queryable } from "./queryable.ts";
+import { type Database, isPool, type Queryable } from "./queryable.ts";
 import { checkSettings, type Settings } from "./settings.ts";
 import { type Plan, SAVEPOINT, type Statements, whole } from "./transaction-statements.ts";
 
@@ -28,17 +29,6 @@ export interface TransactionOptions {
 
 const ISOLATIONS: readonly unknown[] = [undefined, "read committed", "repeatable read", "serializable"];
 const RETRYABLE: ReadonlySet<string | undefined> = new Set(["40001", "40P01"]);
-
-/** A transaction or savepoint of this package that is open on a connection. */
-interface Frame {
-  readonly outer: Frame | undefined;
-  ended: boolean;
-  /** Whether an outer transaction ended before this one, or an inner transaction was still open when this one ended. */
-  overlapped: boolean;
-}
-
-// The innermost transaction of this package on a connection; keyed by connection, since callers pass connections around.
-const innermost = new WeakMap<Queryable, Frame>();
 
 /**
  * Runs `work` in a transaction and returns its result. Commits when `work` returns, rolls back when it throws.
@@ -111,11 +101,11 @@ async function onConnection<T>(
   onBroken?: (error: Error) => void,
 ): Promise<T> {
   await begin(connection, statements, onBroken);
-  const frame: Frame = { outer: innermost.get(original(connection)), ended: false, overlapped: false };
-  innermost.set(original(connection), frame);
+  const frame = openOwnFrame(connection);
   try {
-    const result = await work(connection);
-    if (overlaps(connection, frame)) {
+    const result = await frame.run(() => work(connection));
+    if (frame.lost !== undefined) throw frame.lost;
+    if (frame.overlaps()) {
       throw new TransactionError(
         "two transactions overlap on one connection: await one before the next begins, or use a pool",
       );
@@ -125,8 +115,15 @@ async function onConnection<T>(
     await commit(connection, statements);
     return result;
   } catch (error) {
-    overlaps(connection, frame);
-    if (innermost.get(original(connection)) !== frame) throw error;
+    // Other code ended the transaction: the connection may have settings of that code.
+    if (frame.lost !== undefined) onBroken?.(frame.lost);
+    frame.overlaps();
+    frame.endInner();
+    if (!frame.isInnermost()) {
+      // Another transaction still uses the connection, and would share it with its next user.
+      onBroken?.(asError(error));
+      throw error;
+    }
     const unanswered = stuckOn(connection);
     // A rollback would queue behind the pending statement.
     if (unanswered !== undefined) onBroken?.(unanswered);
@@ -134,27 +131,8 @@ async function onConnection<T>(
     else await rollback(connection, statements, onBroken);
     throw error;
   } finally {
-    leave(connection, frame);
+    frame.leave();
   }
-}
-
-/**
- * Returns whether another transaction on the connection overlaps this one without being nested in it; then none can be
- * committed. The transaction that ends last rolls back: an earlier rollback would make the other transaction's next
- * statements commit individually.
- */
-function overlaps(connection: Queryable, frame: Frame): boolean {
-  const top = innermost.get(original(connection));
-  if (top !== frame) for (let each = top; each !== undefined; each = each.outer) each.overlapped = true;
-  return frame.overlapped;
-}
-
-function leave(connection: Queryable, frame: Frame): void {
-  frame.ended = true;
-  let top = innermost.get(original(connection));
-  while (top?.ended === true) top = top.outer;
-  if (top === undefined) innermost.delete(original(connection));
-  else innermost.set(original(connection), top);
 }
 
 /** Sends no rollback after a failed savepoint: it would undo the enclosing transaction. */
@@ -203,7 +181,7 @@ function isStuck(error: unknown): error is Error {
 }
 
 async function isInTransaction(connection: Queryable): Promise<boolean> {
-  if (innermost.has(original(connection))) return true;
+  if (hasFrame(connection)) return true;
   const { getTransactionStatus } = connection as { getTransactionStatus?: () => unknown };
   const status = getTransactionStatus?.call(connection);
   if (typeof status === "string") return status !== "I";
