@@ -25,11 +25,15 @@ const TYPES: Readonly<Record<number, unknown>> = {
   36: String,
   43: String,
 };
+// Without a listener for errors, a client of node-redis gives up at the first lost connection and emits nothing more, not even to
+// listeners that are added later. So this listener stays when a connection is stopped and its own listeners are removed.
+const ignore: Listener = () => undefined;
+const heard = new WeakSet<NodeRedisClient>();
 const REPLY_ERRORS: ReadonlySet<string> = new Set(["ErrorReply", "SimpleError", "BlobError"]);
 
 /**
  * Returns a client of node-redis in the form that `createRedis({ client })` and `createCache({ client })` take. If the client is
- * not open, they open it.
+ * not open, they open it. The client keeps one listener for `error`, so that it still reconnects after `stop()`.
  *
  * @throws ConfigurationError for anything other than a client from `createClient()`, such as a cluster, a pool or a sentinel of
  *   node-redis
@@ -40,6 +44,8 @@ export function fromNodeRedis(client: NodeRedisClient): RedisClient {
       "must be a client from createClient() of node-redis 5; for a cluster or sentinels, use a client of ioredis";
     throw new ConfigurationError("fromNodeRedis()", [fault("client", message)]);
   }
+  if (!heard.has(client)) client.on("error", ignore);
+  heard.add(client);
   let wasOpen = client.isOpen;
   const attached = new Map<string, Map<Listener, () => void>>();
 

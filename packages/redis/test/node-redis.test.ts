@@ -82,15 +82,17 @@ describe("fromNodeRedis()", function () {
     expect(await second.call("ping")).to.equal("PONG");
   });
 
-  it("leaves the client open and without listeners on stop(), unless closeClient is set", async () => {
+  it("leaves the client open and with one listener on stop(), unless closeClient is set", async () => {
     const client = clientOf();
     await client.connect();
     const count = (): number[] => EVENTS.map((event) => client.listenerCount(event));
-    const before = count();
-    const first = on(client);
-    expect(await first.call("ping")).to.equal("PONG");
-    await first.stop();
-    expect(count()).to.deep.equal(before);
+    const [ready, errors, ...others] = count();
+    for (let wrapped = 0; wrapped < 3; wrapped++) {
+      const first = on(client);
+      expect(await first.call("ping")).to.equal("PONG");
+      await first.stop();
+      expect(count()).to.deep.equal([ready, Number(errors) + 1, ...others]);
+    }
     expect(await client.ping()).to.equal("PONG");
     const second = on(client, { closeClient: true });
     await second.call("ping");
@@ -135,6 +137,21 @@ describe("fromNodeRedis()", function () {
     expect(await blocked).to.include({ reason: "lost", ambiguous: true });
     await server.restart();
     await until("it is connected", () => redis.call("ping").catch(() => undefined));
+  });
+
+  it("leaves a client that reconnects after stop(), and emits to listeners that are added later", async () => {
+    const client = clientOf({ socket: { reconnectStrategy: () => 50 } });
+    const first = on(client);
+    await first.call("ping");
+    await first.stop();
+    const emitted = new Set<string>();
+    for (const event of ["error", "reconnecting", "ready"]) client.on(event, () => emitted.add(event));
+    await server.kill();
+    await until("the loss is emitted", () => emitted.has("error") && emitted.has("reconnecting"));
+    await server.restart();
+    await until("it is connected", () => emitted.has("ready") && client.isReady);
+    await using second = on(client);
+    expect(await second.call("ping")).to.equal("PONG");
   });
 
   it("throws for a cluster, a pool and a sentinel of node-redis, and for anything else", () => {
