@@ -3,6 +3,7 @@ import { ConfigurationError } from "@svc/options";
 import type { Queryable } from "@svc/sql";
 import { checkedIds, checkLease, checkWhole, MAX_ROWS } from "./arguments.ts";
 import { createCalls } from "./claim-calls.ts";
+import { createClaim } from "./claiming.ts";
 import { errorText } from "./error-text.ts";
 import { createEnqueueing } from "./enqueueing.ts";
 import { refused } from "./errors.ts";
@@ -10,14 +11,12 @@ import type { DeadJob, Enqueued, FailOutcome, InTransaction, Job, JobStats, Leas
 import { inOneOrder, type NewRow, newRow } from "./new-job.ts";
 import { channelOf, createNotifier, QUIET_PAUSE_MS } from "./notifier.ts";
 import { type JobTableOptions, type ResolvedOptions, resolveTableOptions } from "./options.ts";
-import { readClaimed } from "./payload.ts";
 import { isShared, sending, transactionOf } from "./query.ts";
 import { createCheck } from "./readiness.ts";
 import { ensureTable, type Migration, tableMigrations } from "./schema.ts";
 import type { AnyTasks, TaskJob } from "./task-types.ts";
 import type { Tasks } from "./tasks.ts";
 import { deleteSql, deleteValues } from "./sql/ack.ts";
-import { jobOf } from "./sql/claimed-row.ts";
 import { failSql } from "./sql/fail.ts";
 import { leaseValues } from "./sql/lease-fence.ts";
 import { releaseSql } from "./sql/release.ts";
@@ -63,6 +62,7 @@ export interface JobTable<Queued extends AnyTasks = AnyTasks, Received extends A
    * expired on its last attempt is marked as dead instead (JOB-22), up to a second later while an old snapshot in
    * another session slows claims down. A job whose payload has an integer that JavaScript would round is marked as dead
    * and not returned (JOB-33). A job whose payload does not match the schema of its task fails, and is not returned.
+   * Other jobs are claimed in place of both, until `commandTimeoutMs` has passed or 100 statements have found such jobs.
    */
   claim(limit?: number, options?: InTransaction): Promise<Job[]>;
   /**
@@ -122,7 +122,7 @@ export function createJobTable<Queued extends AnyTasks = AnyTasks, Received exte
   const { db, name, quotedTable: sql, visibilityTimeoutSeconds, notify, now } = options;
   const channel = channelOf(name);
   const rowOf = (job: NewJob, index?: number): NewRow => newRow(job, options, index);
-  const { commandTimeoutMs, maintenanceTimeoutMs, payloadCheck } = options;
+  const { commandTimeoutMs, maintenanceTimeoutMs } = options;
   const send = {
     enqueueMany: sending(options, "enqueueMany()"),
     ack: sending(options, "ack()"),
@@ -151,6 +151,12 @@ export function createJobTable<Queued extends AnyTasks = AnyTasks, Received exte
 
   const enqueueing = createEnqueueing(options, told);
   const calls = createCalls(sql, options, sending(options, "claim()"));
+  const claimed = createClaim(
+    options,
+    (limit, tx) => calls.claim(limit, tx),
+    send.fail,
+    notify ? channel : undefined,
+  );
   const check = createCheck(
     {
       reach: () => send.readiness(reachSql(sql), []),
@@ -192,18 +198,7 @@ export function createJobTable<Queued extends AnyTasks = AnyTasks, Received exte
     async claim(limit = 1, options) {
       const tx = transactionOf(options);
       checkWhole("limit", limit, MAX_CLAIM);
-      const rows = await calls.claim(limit, tx);
-      const { jobs, unread } = readClaimed(rows.filter((row) => !row.spent).map(jobOf), payloadCheck);
-      if (unread.length === 0) return jobs;
-      const notifies = notify && unread.some(({ dead }) => !dead);
-      const values: unknown[] = [
-        ...leaseValues(unread.map(({ job }) => job)),
-        unread.map(({ error }) => errorText(error)),
-        unread.map(({ dead }) => dead),
-      ];
-      if (notifies) values.push(channel);
-      await send.fail(failSql(sql, notifies), values, tx);
-      return jobs;
+      return claimed(limit, tx);
     },
     async ack(lease, options) {
       const tx = transactionOf(options);

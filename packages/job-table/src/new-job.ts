@@ -10,6 +10,7 @@ import { refused } from "./errors.ts";
 import { mintJobId } from "./job-id.ts";
 import type { NewJob, TraceCarrier } from "./job.ts";
 import type { ResolvedOptions } from "./options.ts";
+import { CONTROL, shown, textFault } from "./text-fault.ts";
 import { carrierOf, isCarrier } from "./trace.ts";
 
 /** The statement parameters for a new job. */
@@ -27,7 +28,6 @@ export interface NewRow {
 
 const DEFAULT_MAX_ATTEMPTS = 3;
 const MAX_ATTEMPTS = 1000;
-const MAX_TEXT = 255;
 const MAX_DELAY_SECONDS = 10 * 366 * 86_400;
 const LAST_MOMENT = Date.UTC(10_000, 0, 1);
 const KNOWN: ReadonlySet<string> = new Set<keyof NewJob>([
@@ -44,7 +44,6 @@ const KNOWN: ReadonlySet<string> = new Set<keyof NewJob>([
 // JSON escapes that jsonb rejects: NUL and lone surrogates. If an even number of backslashes precedes the `u`, it is
 // plain text.
 const UNKEPT = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f][0-9a-f]{2})/;
-const CONTROL = /[\p{Cc}\p{Surrogate}]/u;
 
 /**
  * Validates a job and adds its defaults: an id, and values from the current context (JOB-27).
@@ -98,12 +97,8 @@ export function inOneOrder(jobs: readonly NewJob[], rows: readonly NewRow[]): re
 }
 
 function checkText(name: string, value: unknown): asserts value is string {
-  if (typeof value !== "string") throw refused(`${name} must be a string; it is ${shown(value)}`);
-  if (value === "" || value.length > MAX_TEXT) {
-    throw refused(`${name} must have 1 to ${MAX_TEXT} characters; it has ${value.length}`);
-  }
-  if (CONTROL.test(value))
-    throw refused(`${name} must not contain control characters or unpaired surrogates`);
+  const fault = textFault(value);
+  if (fault !== undefined) throw refused(`${name} ${fault}`);
 }
 
 function textOf(name: string, given: string | null | undefined, current: string | undefined): string | null {
@@ -170,8 +165,4 @@ function delayOf(value: number | undefined): number {
   if (value === undefined) return 0;
   if (typeof value === "number" && value >= 0 && value <= MAX_DELAY_SECONDS) return value;
   throw refused(`delaySeconds must be a number from 0 to ${MAX_DELAY_SECONDS}; it is ${shown(value)}`);
-}
-
-function shown(value: unknown): string {
-  return typeof value === "number" ? String(value) : value === null ? "null" : typeof value;
 }

@@ -1,5 +1,5 @@
 import { JobError } from "./errors.ts";
-import type { SchemaIssue, SchemaResult, StandardSchema } from "./standard-schema.ts";
+import type { SchemaIssue, StandardSchema } from "./standard-schema.ts";
 import type { TaskSchemas } from "./tasks.ts";
 
 /** Checks the payloads of tasks that have a schema. */
@@ -22,6 +22,7 @@ export interface PayloadCheck {
 }
 
 const MAX_PATHS = 10;
+const MAX_PARTS = 20;
 const MAX_KEY = 100;
 const NAME = /^[A-Za-z_$][\w$]*$/;
 
@@ -34,11 +35,9 @@ export function createPayloadCheck(schemas: TaskSchemas | undefined): PayloadChe
   function checked(task: string, payload: unknown, place: string, isCauseKept: boolean): unknown {
     const schema = byTask.get(task);
     if (schema === undefined) return payload;
-    const result = resultOf(schema, task, payload, isCauseKept);
-    if (result.issues === undefined) return result.value;
-    throw mismatch(
-      `the payload does not match the schema of the task ${task} at ${pathsOf(result.issues, place)}`,
-    );
+    const { value, issues } = resultOf(schema, task, payload, isCauseKept);
+    if (issues === undefined) return value;
+    throw mismatch(`the payload does not match the schema of the task ${task} at ${pathsOf(issues, place)}`);
   }
 
   return {
@@ -53,31 +52,49 @@ export function createPayloadCheck(schemas: TaskSchemas | undefined): PayloadChe
   };
 }
 
-function resultOf(
-  schema: StandardSchema,
-  task: string,
-  payload: unknown,
-  isCauseKept: boolean,
-): SchemaResult<unknown> {
-  let result: SchemaResult<unknown> | Promise<SchemaResult<unknown>>;
+/** What a schema returned, which may be anything, as its author may have written it without types. */
+interface Outcome {
+  readonly value: unknown;
+  /** Undefined if the payload matches. */
+  readonly issues: unknown;
+}
+
+function resultOf(schema: StandardSchema, task: string, payload: unknown, isCauseKept: boolean): Outcome {
+  let result: unknown;
   try {
     result = schema["~standard"].validate(payload);
+    if (typeof result === "object" && result !== null && !("then" in result)) {
+      const { value, issues } = result as { readonly value?: unknown; readonly issues?: unknown };
+      return { value, issues: issues ?? undefined };
+    }
   } catch (error) {
     // The message of the error may repeat a value of the payload.
-    const name = error instanceof Error ? error.name : `a value of the type ${typeof error}`;
-    throw mismatch(`the schema of the task ${task} threw ${name}`, isCauseKept ? error : undefined);
+    throw mismatch(`the schema of the task ${task} threw ${kindOf(error)}`, isCauseKept ? error : undefined);
   }
   if (typeof result !== "object" || result === null)
     throw mismatch(`the schema of the task ${task} returned no result`);
-  if (!("then" in result)) return result;
   // The rejection of a promise that is not awaited would end the process.
   Promise.resolve(result).catch(() => undefined);
   throw mismatch(`the schema of the task ${task} is asynchronous; use a synchronous one`);
 }
 
+function kindOf(error: unknown): string {
+  try {
+    if (error instanceof Error && typeof error.name === "string") return error.name.slice(0, MAX_KEY);
+  } catch {
+    // The name cannot be read.
+  }
+  return `a value of the type ${typeof error}`;
+}
+
 /** Returns the paths of the issues, without their messages, which may repeat a value of the payload. */
-function pathsOf(issues: readonly SchemaIssue[], place: string): string {
-  const paths = [...new Set(issues.map(({ path = [] }) => pathOf(path, place)))];
+function pathsOf(issues: unknown, place: string): string {
+  let paths: readonly string[] = [];
+  try {
+    paths = [...new Set((issues as readonly SchemaIssue[]).map((issue) => pathOf(issue?.path ?? [], place)))];
+  } catch {
+    // The issues are not those of a Standard Schema.
+  }
   if (paths.length === 0) return place;
   const rest = paths.length - MAX_PATHS;
   return paths.slice(0, MAX_PATHS).join(", ") + (rest > 0 ? ` and ${rest} more` : "");
@@ -86,13 +103,14 @@ function pathsOf(issues: readonly SchemaIssue[], place: string): string {
 function pathOf(path: NonNullable<SchemaIssue["path"]>, place: string): string {
   let text = place;
   // A path of ArkType is a subclass of Array.
-  for (const part of Array.from(path)) {
+  const parts = Array.from(path);
+  for (const part of parts.slice(0, MAX_PARTS)) {
     const key = typeof part === "object" ? part.key : part;
     if (typeof key === "number") text += `[${key}]`;
     else if (NAME.test(String(key))) text += `.${String(key).slice(0, MAX_KEY)}`;
     else text += `[${JSON.stringify(String(key).slice(0, MAX_KEY))}]`;
   }
-  return text;
+  return parts.length > MAX_PARTS ? `${text}...` : text;
 }
 
 function mismatch(message: string, cause?: unknown): JobError {

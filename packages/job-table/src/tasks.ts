@@ -1,6 +1,9 @@
 import { ConfigurationError, type Fault, type Kind } from "@svc/options";
 import { isStandardSchema, type StandardSchema } from "./standard-schema.ts";
 import type { AnyTasks } from "./task-types.ts";
+import { textFault } from "./text-fault.ts";
+
+const MAX_SHOWN = 80;
 
 /** The schemas of tasks, by task. */
 export type TaskSchemas = Readonly<Record<string, StandardSchema>>;
@@ -39,7 +42,7 @@ export type OutputsOf<S extends TaskSchemas> = {
  *
  * @param schemas a synchronous Standard Schema for each task. It checks a payload when a job is queued, and again when the
  *   job is claimed
- * @throws ConfigurationError for a value that is not a Standard Schema, naming the task
+ * @throws ConfigurationError for a value that is not a Standard Schema, naming the task, and for a name that no job can have
  */
 export function defineTasks<const S extends TaskSchemas>(schemas: S): Tasks<InputsOf<S>, OutputsOf<S>>;
 /**
@@ -47,7 +50,7 @@ export function defineTasks<const S extends TaskSchemas>(schemas: S): Tasks<Inpu
  *
  * @param schemas a Standard Schema for each task whose payloads are also checked at run time. Default: none; without a schema
  *   nothing is checked
- * @throws ConfigurationError for a value that is not a Standard Schema, naming the task
+ * @throws ConfigurationError for a value that is not a Standard Schema, naming the task, and for a name that no job can have
  */
 export function defineTasks<M extends AnyTasks>(schemas?: {
   readonly [T in keyof M]?: StandardSchema<M[T]> | undefined;
@@ -57,9 +60,12 @@ export function defineTasks(schemas: object = {}): Tasks<object> {
   const given = isObject(schemas) ? Object.entries(schemas).filter(([, schema]) => schema !== undefined) : [];
   if (!isObject(schemas)) faults.push({ key: "schemas", message: "must be an object of schemas by task" });
   for (const [task, schema] of given) {
+    const key = JSON.stringify(task.slice(0, MAX_SHOWN));
+    const fault = textFault(task);
+    if (fault !== undefined) faults.push({ key: `the task ${key}`, message: fault });
     if (isStandardSchema(schema)) continue;
     const message = "must be a Standard Schema, such as one of zod, valibot or arktype";
-    faults.push({ key: task.slice(0, 255), message });
+    faults.push({ key: fault === undefined ? task : `the task ${key}`, message });
   }
   if (faults.length > 0) throw new ConfigurationError("defineTasks()", faults);
   return Object.freeze({ schemas: Object.freeze(Object.fromEntries(given) as TaskSchemas) });

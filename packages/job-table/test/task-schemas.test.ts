@@ -76,6 +76,75 @@ describe("faulty schemas of tasks", function () {
     expect(((await rejection(table.enqueue({ task: "none" }))) as Error).message).to.match(/ at payload$/);
   });
 
+  it("accept a payload when the issues are null, and refuse it when the issues are of another kind", async () => {
+    const issuesOf = (issues: unknown): StandardSchema => schemaOf(() => ({ issues }) as never);
+    const unreadable = {
+      get path(): never {
+        throw new Error(SECRET);
+      },
+    };
+    const odd = {
+      text: issuesOf(SECRET),
+      count: issuesOf(3),
+      nothing: issuesOf([null]),
+      path: issuesOf([{ path: 7 }]),
+      part: issuesOf([{ path: [null] }]),
+      unreadable: issuesOf([unreadable]),
+      symbol: issuesOf([{ path: [Symbol("a"), { key: {} }] }]),
+    };
+    const accepting = schemaOf((value) => ({ value, issues: null }) as never);
+    const table = await openTable(pool, defineTasks({ accepting, ...odd }));
+    expect(await table.enqueue({ task: "accepting", payload: 1 })).to.include({ enqueued: true });
+    expect((await table.claim())[0]).to.deep.include({ payload: 1 });
+    for (const task of Object.keys(odd) as (keyof typeof odd)[]) {
+      const error = await rejection(table.enqueue({ task }));
+      expect(error, task).to.include({ code: "ERR_SVC_JOB_SCHEMA" });
+      expect((error as Error).message, task)
+        .to.match(/ at payload/)
+        .and.not.contain(SECRET);
+    }
+  });
+
+  it("refuse a job when their result or the name of their error cannot be read", async () => {
+    const result = schemaOf(() => ({
+      get issues(): never {
+        throw new RangeError(SECRET);
+      },
+    }));
+    const nameless = schemaOf(() => {
+      throw Object.defineProperty(new Error(SECRET), "name", {
+        get() {
+          throw new Error(SECRET);
+        },
+      });
+    });
+    const table = await openTable(pool, defineTasks({ result, nameless }));
+    const messageOf = async (task: "result" | "nameless"): Promise<string> =>
+      ((await rejection(table.enqueue({ task }))) as Error).message;
+    expect(await messageOf("result")).to.equal("the schema of the task result threw RangeError");
+    expect(await messageOf("nameless")).to.equal(
+      "the schema of the task nameless threw a value of the type object",
+    );
+  });
+
+  it("report at most 20 parts of a path", async () => {
+    const deep = schemaOf(() => ({ issues: [{ message: "", path: Array<string>(50).fill("a") }] }));
+    const table = await openTable(pool, defineTasks({ deep }));
+    const { message } = (await rejection(table.enqueue({ task: "deep" }))) as Error;
+    expect(message).to.match(/ at payload(?:\.a){20}\.\.\.$/);
+  });
+
+  it("are rejected by defineTasks() for a task that enqueue() would always refuse", () => {
+    const schema = z.object({});
+    const names = ["", "a".repeat(256), "a\nb", "\ud800"];
+    expect(() => defineTasks(Object.fromEntries(names.map((name) => [name, schema]))))
+      .to.throw(ConfigurationError, "(4 faults)")
+      .with.property("message")
+      .that.contains('the task "": must have 1 to 255 characters; it has 0')
+      .and.contains(`the task "${"a".repeat(80)}": must have 1 to 255 characters; it has 256`)
+      .and.contains('the task "a\\nb": must not contain control characters');
+  });
+
   it("are rejected by defineTasks() with the task, and a table rejects schemas that are not its result", () => {
     expect(() => defineTasks({ a: {} as never, b: z.object({}), c: null as never })).to.throw(
       ConfigurationError,

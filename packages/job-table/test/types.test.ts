@@ -2,7 +2,9 @@ import {
   createJobTable,
   createWorker,
   defineTasks,
+  type InputsOf,
   type JobTable,
+  type OutputsOf,
   queueRoutes,
   tableAccess,
   type TaskHandlers,
@@ -156,6 +158,22 @@ describe("the types of tasks", () => {
       });
     });
     expect(Object.keys(tasks.schemas)).to.eql(["zod", "valibot", "arktype"]);
+  });
+
+  it("can be named for handlers and tables that are defined apart, from the schemas", () => {
+    const schemas = { at: z.object({ at: z.iso.datetime().transform((text) => new Date(text)) }) };
+    type Queued = InputsOf<typeof schemas>;
+    type Received = OutputsOf<typeof schemas>;
+    const handlers = { at: ({ at }) => at.getTime() } satisfies TaskHandlers<Received>;
+    const plain: JobTable = createJobTable({ db, tasks: defineTasks(schemas) });
+    const table = plain as JobTable<Queued, Received>;
+    compiles(() => [
+      createWorker({ table, handlers }),
+      table.enqueue({ task: "at", payload: { at: "2026-01-01T00:00:00Z" } }),
+      // @ts-expect-error -- only the handler receives a Date
+      table.enqueue({ task: "at", payload: { at: new Date() } }),
+    ]);
+    expect(handlers.at({ at: new Date(7) })).to.equal(7);
   });
 
   it("compare a schema with the map, and allow tasks without a schema", () => {
