@@ -30,16 +30,20 @@ const LEVELS: Readonly<Record<string, readonly string[]>> = {
   fatal: ["fatal", "crit", "error"],
 };
 
+// A text line begins with its time and its level.
+const TEXT_LEVEL = /^\S* ([A-Z]+) /;
+
 /**
  * Returns a destination for `createLogger({ destination })` that passes each record to a winston logger, which writes it with
- * its own formats and transports. Redacts secrets first. With `json: false`, the whole line is the message.
+ * its own formats and transports. Redacts secrets first. With `json: false`, the whole line is the message, with the level that
+ * the line names.
  *
  * @throws ConfigurationError for a logger without `log()` and `levels`, and for one whose levels lack `error`, `warn` (or
  *   `warning`), `info` or `debug`
  */
 export function winstonDestination(logger: WinstonLogger): LineDestination {
-  const { log, levels } = Object(logger) as Partial<WinstonLogger>;
-  if (typeof log !== "function" || typeof levels !== "object") {
+  const { log, levels } = Object(logger) as { readonly log?: unknown; readonly levels?: object | null };
+  if (typeof log !== "function" || typeof levels !== "object" || levels === null) {
     throw wrong("must be a winston logger (an object with log() and levels)");
   }
   const names = new Map<string, string>();
@@ -60,7 +64,7 @@ function parsed(line: string): { readonly level: string; readonly message: strin
   try {
     return JSON.parse(line) as { level: string; message: string };
   } catch {
-    return { level: "info", message: line.trimEnd() };
+    return { level: TEXT_LEVEL.exec(line)?.[1]?.toLowerCase() ?? "info", message: line.trimEnd() };
   }
 }
 

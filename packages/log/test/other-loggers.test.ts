@@ -121,12 +121,18 @@ describe("winstonDestination()", () => {
     expect((await written(out, 2)).map(({ level }) => level)).to.deep.equal(["warning", "crit"]);
   });
 
-  it("LOG-6 passes on a text line as the message", async () => {
+  it("LOG-6 passes on a text line as the message, with its level", async () => {
     const out = lines();
     const destination = winstonDestination(winstonOn(out));
-    createLogger({ ...base, json: false, destination }).warn({ order: 7 }, "stock is low");
-    const [record] = await written(out, 1);
-    expect(record?.["message"]).to.match(/WARN +stock is low .*order=7$/);
+    const logger = createLogger({ ...base, json: false, level: "trace", destination });
+    for (const level of ["trace", "debug", "info", "warn", "error", "fatal"] as const) {
+      logger[level]({ order: 7 }, "ERROR in stock");
+    }
+    const records = await written(out, 6);
+    expect(records.map(({ level }) => level)).to.deep.equal("silly debug info warn error error".split(" "));
+    expect(records[3]?.["message"]).to.match(/WARN +ERROR in stock .*order=7$/);
+    destination.write("a line of another origin\n");
+    expect((await written(out, 7))[6]).to.include({ level: "info", message: "a line of another origin" });
   });
 
   it("throws for anything other than a winston logger, and for one without the usual levels", () => {
@@ -134,6 +140,7 @@ describe("winstonDestination()", () => {
     for (const [logger, message] of [
       [undefined, "logger: must be a winston logger (an object with log() and levels)"],
       [{ log: nothing }, "must be a winston logger"],
+      [{ log: nothing, levels: null }, "must be a winston logger"],
       [pino(), "must be a winston logger"],
       [
         { log: nothing, levels: { error: 0, warn: 1, info: 2 } },
