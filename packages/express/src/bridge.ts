@@ -37,9 +37,12 @@ declare global {
   }
 }
 
+/** A logger such as `console`; `fatal` may be missing. */
+type BridgeLogger = Omit<Logger, "fatal"> & Partial<Pick<Logger, "fatal">>;
+
 const bridgeOptions = defineOptions("bridgeRequests()", {
   /** The logger of requests whose context has none, for example `service.log`. Required. */
-  logger: { kind: k.objectWith<Logger>("a logger", "debug", "info", "warn", "error") },
+  logger: { kind: k.objectWith<BridgeLogger>("a logger", "debug", "info", "warn", "error") },
 });
 
 /** Options of {@link bridgeRequests}. */

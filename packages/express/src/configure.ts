@@ -8,6 +8,7 @@ import {
 } from "@svc/config";
 import { reducedAuth, reducedMode } from "@svc/jwt-auth/plugin";
 import { ConfigurationError, type Definition, type Fault } from "@svc/options";
+import { faultsOfHelmet } from "./own-options.ts";
 import { defaultPlugins } from "./plugins/built-in.ts";
 import type { Service } from "./service.ts";
 import { type ResolvedServiceOptions, resolveServiceOptions } from "./service-options.ts";
@@ -28,12 +29,10 @@ export function configure(options: object | undefined, serviceOf: () => Service)
   const places = resolved ?? attempt(() => resolveServiceOptions(placeOf(options), serviceOf), []);
   const config = places && attempt(() => loadConfig(sourceOf(places)), errors);
   if (resolved !== undefined && config !== undefined) return { resolved, config };
+  const ofHelmet = faultsOfHelmet((options as { readonly helmet?: unknown } | undefined)?.helmet);
   const [first] = errors;
-  if (first !== undefined && errors.length === 1) throw first;
-  throw new ConfigurationError(
-    "the service",
-    errors.flatMap(({ faults }) => faults),
-  );
+  if (first !== undefined && errors.length === 1 && ofHelmet.length === 0) throw first;
+  throw new ConfigurationError("the service", [...errors.flatMap(({ faults }) => faults), ...ofHelmet]);
 }
 
 /** Returns a fault for each disabled plugin that has options in code. */
@@ -60,7 +59,9 @@ function placeOf(options: object | undefined): object {
   const { config, env, profile, plugins, database, cache } = (options ?? {}) as Readonly<
     Record<string, unknown>
   >;
-  return { config, env, profile, plugins, database, cache };
+  // An object of the application replaces a plugin whose url would be required, even if the object is wrong.
+  const given = (own: unknown): object | undefined => (own === undefined ? undefined : {});
+  return { config, env, profile, plugins, database: given(database), cache: given(cache) };
 }
 
 /** Returns the configuration sources; in the reduced profile that is only the environment (PROF-1). */

@@ -13,6 +13,7 @@ import { createHttpServer } from "./http-server.ts";
 import { trackRequests } from "./in-flight.ts";
 import { serviceLogger } from "./own-logger.ts";
 import { faultsOfOwn } from "./own-options.ts";
+import { closeOwnLater } from "./plugins/close-own.ts";
 import { settingOf } from "./plugins/option-names.ts";
 import { startPlugins } from "./plugins/start.ts";
 import { refusePoweredBy } from "./powered-by.ts";
@@ -48,6 +49,16 @@ export async function createService<P extends OwnPlugins>(
   options: ServiceOptions<P> & { readonly plugins: P },
 ): Promise<Service<P>>;
 export async function createService(options?: object): Promise<Service> {
+  const closeOwn = closeOwnLater(options, hookTimeoutMs);
+  try {
+    return await build(options);
+  } catch (error) {
+    await closeOwn();
+    throw error;
+  }
+}
+
+async function build(options: object | undefined): Promise<Service> {
   let service: Service | undefined;
   const { resolved, config } = configure(options, () => service as Service);
   const { service: settings } = config;
@@ -142,7 +153,7 @@ async function assemble(
   const layered = serves ? all : all.map(probed);
   const hasOwnLimits = ownLimitsOf(layered);
   const isWeb = serves && resolved.kind === "web";
-  const web = isWeb ? webEdge(config) : undefined;
+  const web = isWeb ? webEdge(resolved, config) : undefined;
   const edge = edgeLayers(settings, layered, hasOwnLimits, web, resolved, log);
   const files = isWeb ? webFiles(resolved, config, routes) : [];
   const front = [...layered.flatMap((each) => each.page ?? []), framework.front, ...files];

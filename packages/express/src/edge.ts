@@ -5,7 +5,7 @@ import { requestId } from "@svc/request-id";
 import cors from "cors";
 import type { PluginParts } from "@svc/plugin";
 import type { PageHelmet } from "./helmet-headers.ts";
-import { type BodyPaths, ownBodies } from "./own-bodies.ts";
+import { allBodyPaths, type BodyPaths, ownBodies } from "./own-bodies.ts";
 import { securityHeaders } from "./security-headers.ts";
 import { trustedHosts } from "./trusted-hosts.ts";
 import type { WebEdge } from "./web/kind-web.ts";
@@ -54,10 +54,7 @@ export function edgeLayers(
     ...of("identity"),
     ...of("admission"),
     ...ownBodies(
-      {
-        rawBodyPaths: [...settings.rawBodyPaths, ...code.rawBodyPaths],
-        streamBodyPaths: [...settings.streamBodyPaths, ...code.streamBodyPaths],
-      },
+      allBodyPaths(settings, code),
       maxBodyBytes,
       parsers.filter((each) => each !== undefined),
     ),

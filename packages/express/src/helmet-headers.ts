@@ -4,8 +4,26 @@ import helmet, { type HelmetOptions } from "helmet";
 import { type IncomingMessage, type ServerResponse, validateHeaderValue } from "node:http";
 import { type Header, header } from "./seeded-headers.ts";
 
-/** Options of helmet for the pages of a service, or a function that returns them for each page. */
-export type PageHelmet = HelmetOptions | ((req: Request, res: Response) => HelmetOptions);
+/**
+ * Options of helmet for pages. helmet declares a unique symbol in its types for ES modules and another one for CommonJS, so its own
+ * type of a policy is assignable only in one of them.
+ */
+export type PageHelmetOptions = {
+  readonly [N in keyof HelmetOptions]: N extends "contentSecurityPolicy"
+    ? boolean | PagePolicy
+    : HelmetOptions[N];
+};
+
+interface PagePolicy {
+  readonly useDefaults?: boolean;
+  readonly directives?: Readonly<
+    Record<string, null | symbol | Iterable<string | ((req: IncomingMessage, res: ServerResponse) => string)>>
+  >;
+  readonly reportOnly?: boolean;
+}
+
+/** Options of helmet for the pages of a service, or a synchronous function that returns them for each page. */
+export type PageHelmet = PageHelmetOptions | ((req: Request, res: Response) => PageHelmetOptions);
 
 /** Returns the headers of one page. */
 export type PageHeadersOf = (req: IncomingMessage, res: ServerResponse) => readonly Header[];
@@ -30,13 +48,14 @@ export function ownHelmetHeaders(
 ): PageHeadersOf {
   if (typeof given === "function") {
     return (req, res) => {
-      const options = given(req as Request, res as Response);
-      return withPageHeaders(recorded(helmet(optionsFor(https, options)), req, res), pageHeaders, options);
+      const options = usable(given(req as Request, res as Response));
+      const middleware = helmet(optionsFor(https, synchronous(options)));
+      return withPageHeaders(recorded(middleware, req, res), pageHeaders, options);
     };
   }
   const unknown = unknownOptions(given);
   if (unknown.length > 0) throw new ConfigurationError("createService()", unknown);
-  const middleware = checked(() => helmet(optionsFor(https, given)));
+  const middleware = checked(() => helmet(optionsFor(https, synchronous(given))));
   const headersOf: PageHeadersOf = (req, res) =>
     withPageHeaders(recorded(middleware, req, res), pageHeaders, given);
   if (hasFunctions(given)) return headersOf;
@@ -53,7 +72,7 @@ export function merged(first: readonly Header[], second: readonly Header[]): rea
 function withPageHeaders(
   headers: readonly Header[],
   pageHeaders: readonly Header[],
-  options: Readonly<HelmetOptions>,
+  options: PageHelmetOptions,
 ): readonly Header[] {
   const isDecided = ({ key }: Header): boolean =>
     decisions[key]?.some((name) => options[name] !== undefined) === true;
@@ -71,8 +90,8 @@ const decisions: Readonly<Record<string, readonly (keyof HelmetOptions)[]>> = {
 };
 
 /** Returns the options with defaults for a service without https: such headers would lock out the browser. */
-function optionsFor(https: boolean, given: Readonly<HelmetOptions>): HelmetOptions {
-  if (https) return given;
+function optionsFor(https: boolean, given: PageHelmetOptions): HelmetOptions {
+  if (https) return given as HelmetOptions;
   const { contentSecurityPolicy: policy = true } = given;
   const { directives = {}, useDefaults = true } = typeof policy === "object" ? policy : {};
   const isDecided = "upgrade-insecure-requests" in directives || "upgradeInsecureRequests" in directives;
@@ -92,7 +111,7 @@ function optionsFor(https: boolean, given: Readonly<HelmetOptions>): HelmetOptio
   } as HelmetOptions;
 }
 
-function hasFunctions({ contentSecurityPolicy: policy }: Readonly<HelmetOptions>): boolean {
+function hasFunctions({ contentSecurityPolicy: policy }: PageHelmetOptions): boolean {
   const directives = typeof policy === "object" ? (policy.directives ?? {}) : {};
   return Object.values(directives).some(
     (values) => typeof values === "object" && [...(values ?? [])].some((each) => typeof each === "function"),
@@ -123,12 +142,58 @@ function recorded(
   return [...set].map(([name, value]) => header(name, value));
 }
 
+/**
+ * Returns the options that a function has returned.
+ *
+ * @throws ConfigurationError for a promise, another value that is not an object, and options that helmet would ignore
+ */
+function usable(options: PageHelmetOptions): PageHelmetOptions {
+  const given: unknown = refusePromise("helmet()", "options of helmet", options);
+  if (typeof given !== "object" || given === null) {
+    throw wrong("helmet()", "must return an object of options of helmet");
+  }
+  const unknown = unknownOptions(options);
+  if (unknown.length > 0) throw new ConfigurationError("createService()", unknown);
+  return options;
+}
+
+/** Returns the options with functions in directives that throw instead of returning a promise. */
+function synchronous(given: PageHelmetOptions): PageHelmetOptions {
+  const { contentSecurityPolicy: policy } = given;
+  if (typeof policy !== "object" || !hasFunctions(given)) return given;
+  const directives = Object.entries(policy.directives ?? {}).map(([name, values]) => {
+    if (typeof values !== "object" || values === null || typeof values === "string") return [name, values];
+    const key = `helmet.contentSecurityPolicy.directives.${name}`;
+    const each = [...values].map((value) =>
+      typeof value !== "function"
+        ? value
+        : (req: IncomingMessage, res: ServerResponse) => refusePromise(key, "text", value(req, res)),
+    );
+    return [name, each];
+  });
+  const checkedPolicy = { ...policy, directives: Object.fromEntries(directives) as PagePolicy["directives"] };
+  return { ...given, contentSecurityPolicy: checkedPolicy } as PageHelmetOptions;
+}
+
+function refusePromise<T>(key: string, what: string, result: T): T {
+  if (!(result instanceof Promise)) return result;
+  // The page does not wait for it, and an unhandled rejection would end the process.
+  result.catch(() => undefined);
+  throw wrong(key, `must return ${what} synchronously; it returned a promise`);
+}
+
+function wrong(key: string, message: string): ConfigurationError {
+  return new ConfigurationError("createService()", [{ key, message }]);
+}
+
+// The function `helmet` has a member for each of its options.
+const known = Object.keys(helmet);
+const knownNames = new Set(known);
+
 /** Returns a fault for each option that helmet would ignore. */
-function unknownOptions(given: Readonly<HelmetOptions>): readonly Fault[] {
-  // The function `helmet` has a member for each of its options.
-  const known = Object.keys(helmet);
+function unknownOptions(given: PageHelmetOptions): readonly Fault[] {
   return Object.keys(given)
-    .filter((name) => !known.includes(name))
+    .filter((name) => !knownNames.has(name))
     .map((name) => ({ key: `helmet.${name}`, message: unknownOption(name, known) }));
 }
 

@@ -7,8 +7,9 @@ export type {
   ServiceRole,
   ServiceSubscriber,
   ServiceSubscribers,
+  ServiceTaskHandlers,
 } from "./service-jobs.ts";
-export type { PageHelmet } from "./helmet-headers.ts";
+export type { PageHelmet, PageHelmetOptions } from "./helmet-headers.ts";
 export type { OwnLogger } from "./own-logger.ts";
 export type { OwnCache, OwnClient } from "./plugins/own-cache.ts";
 export type { OwnDatabase, OwnPool } from "./plugins/own-database.ts";

@@ -1,6 +1,8 @@
-import { type Middleware, routedPathOf } from "@svc/context";
+import type { Middleware } from "@svc/context";
 import { rawBody } from "@svc/json-body";
 import { compose } from "@svc/plugin";
+import type { Request } from "express";
+import type { IncomingMessage } from "node:http";
 
 /** Paths whose bodies the application reads itself. */
 export interface BodyPaths {
@@ -8,6 +10,23 @@ export interface BodyPaths {
   readonly rawBodyPaths: readonly string[];
   /** Nothing reads the body. */
   readonly streamBodyPaths: readonly string[];
+}
+
+/** Returns the paths of the file together with those of the code. */
+export function allBodyPaths(settings: BodyPaths, code: BodyPaths): BodyPaths {
+  return {
+    rawBodyPaths: [...settings.rawBodyPaths, ...code.rawBodyPaths],
+    streamBodyPaths: [...settings.streamBodyPaths, ...code.streamBodyPaths],
+  };
+}
+
+/** Returns a function that returns whether the application itself reads the body of a request. */
+export function readsOwnBody({
+  rawBodyPaths,
+  streamBodyPaths,
+}: BodyPaths): (req: IncomingMessage) => boolean {
+  const isOwn = below([...rawBodyPaths, ...streamBodyPaths]);
+  return (req) => isOwn(expressPath(req)) > 0;
 }
 
 /**
@@ -26,7 +45,7 @@ export function ownBodies(
   const readRaw = rawBody({ maxBytes });
   const parse = compose(parsers);
   const ownBodiesMiddleware: Middleware = (req, res, next) => {
-    const path = routedPathOf(req.url ?? "").toLowerCase();
+    const path = expressPath(req);
     const raw = isRaw(path);
     const stream = isStream(path);
     // A longer path is more specific, so it takes precedence.
@@ -35,6 +54,15 @@ export function ownBodies(
     else parse(req, res, next);
   };
   return [ownBodiesMiddleware];
+}
+
+/**
+ * Returns a request's path in lower case, as Express reads it when it looks for routes: Express reads a path in targets such as
+ * `/webhooks\github#x` and `http://user@host/webhooks` too.
+ */
+function expressPath(req: IncomingMessage): string {
+  const { path } = req as Request as { readonly path: string | null | undefined };
+  return path?.toLowerCase() ?? "";
 }
 
 /** Returns a function that finds the length of the longest path which contains another path; 0 if none does. */

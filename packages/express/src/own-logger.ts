@@ -1,5 +1,6 @@
 import type { Logger } from "@svc/context";
-import { createLogger, currentLogFields, type LineDestination } from "@svc/log";
+import { createLogger, type LineDestination } from "@svc/log";
+import { isPino, safePino } from "./own-pino.ts";
 import type { ServiceLogger } from "./service.ts";
 
 /** A logger of the application: a pino logger, `console`, a winston logger, or an object with the same methods. */
@@ -7,8 +8,6 @@ export interface OwnLogger extends Omit<Logger, "fatal"> {
   /** Default: `error`. */
   fatal?(fields: object, message?: string): void;
 }
-
-type Fields = Readonly<Record<string, unknown>>;
 
 interface LoggerCode {
   readonly logger: OwnLogger | undefined;
@@ -28,7 +27,7 @@ export function serviceLogger(
 ): ServiceLogger {
   const { name, env } = service;
   if (logger === undefined) return createLogger({ service: name, env, level, json, destination });
-  if (isPino(logger)) return withContextFields(logger);
+  if (isPino(logger)) return safePino(logger);
   const send = senderTo(logger);
   return createLogger({
     service: name,
@@ -36,35 +35,6 @@ export function serviceLogger(
     level,
     destination: { write: (line) => send(parsed(line)) },
   });
-}
-
-function isPino(logger: OwnLogger): logger is OwnLogger & ServiceLogger {
-  const { child, bindings, isLevelEnabled, levels } = logger as Partial<ServiceLogger>;
-  return [child, bindings, isLevelEnabled].every((each) => typeof each === "function") && Boolean(levels);
-}
-
-/** Returns a child of a pino logger whose records have the fields of the request or job. */
-function withContextFields(logger: ServiceLogger): ServiceLogger {
-  const own = formattersOf(logger)?.log;
-  return logger.child(
-    {},
-    { formatters: { log: (fields) => withCurrentFields(own?.(fields) ?? (fields as Fields)) } },
-  );
-}
-
-function withCurrentFields(fields: Fields): Fields {
-  return { ...currentLogFields(fields), ...fields };
-}
-
-/** Returns the formatters of a pino logger, which a child's formatters replace. Each copy of pino has its own symbol for them. */
-function formattersOf(logger: object): { readonly log?: (fields: object) => Fields } | undefined {
-  for (let each: unknown = logger; each !== null; each = Object.getPrototypeOf(each)) {
-    const key = Object.getOwnPropertySymbols(each).find(
-      ({ description }) => description === "pino.formatters",
-    );
-    if (key !== undefined) return (each as Record<symbol, object>)[key];
-  }
-  return undefined;
 }
 
 /** A line of `createLogger()`. */
@@ -75,21 +45,28 @@ interface Line extends Record<string, unknown> {
 
 /** Returns a function that passes a line's fields and message to a logger, which adds its own level and time. */
 function senderTo(logger: OwnLogger): (line: Line) => void {
-  const takesOneObject = isWinston(logger);
+  const winston = recordMethodOf(logger);
   return ({ level, message, ...fields }) => {
     delete fields["time"];
     const method = methodFor(level, logger);
-    const answer: unknown = takesOneObject
-      ? logger[method]?.({ ...fields, message })
-      : logger[method]?.(fields, message);
+    const answer: unknown =
+      winston === undefined
+        ? logger[method]?.(fields, message)
+        : winston({ ...fields, level: method, message });
     if (answer instanceof Promise) answer.catch(() => undefined);
   };
 }
 
-// winston takes the message first, and accepts an object only as its sole argument.
-function isWinston(logger: OwnLogger): boolean {
-  const { transports, log } = logger as { readonly transports?: unknown; readonly log?: unknown };
-  return Array.isArray(transports) && typeof log === "function";
+/**
+ * Returns `log()` of a winston logger; undefined for other loggers. Its level methods take the message first; of an object without
+ * a message they would nest the fields.
+ */
+function recordMethodOf(
+  logger: OwnLogger,
+): ((record: Readonly<Record<string, unknown>>) => unknown) | undefined {
+  const winston = logger as { readonly transports?: unknown; readonly log?: (record: object) => unknown };
+  const { transports, log } = winston;
+  return Array.isArray(transports) && typeof log === "function" ? log.bind(winston) : undefined;
 }
 
 function methodFor(level: string, logger: OwnLogger): keyof OwnLogger {

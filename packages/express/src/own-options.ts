@@ -24,7 +24,8 @@ export const ownOptions = {
    */
   logger: { kind: k.optional(k.objectWith<OwnLogger>("a logger", "debug", "info", "warn", "error")) },
   /**
-   * Options of helmet for pages, or `(req, res) => options`, called for each page. Other responses keep their four headers.
+   * Options of helmet for pages, or a synchronous `(req, res) => options`, called for each page. Other responses keep their four
+   * headers.
    * Default: helmet's defaults.
    */
   helmet: {
@@ -104,10 +105,13 @@ export function faultsOfOwn(parts: OwnParts, settings: ServiceSettings): readonl
   return faults;
 }
 
-// Check helmet's options here too, so that their faults are reported together with all others.
-function faultsOfHelmet(helmet: PageHelmet | undefined): readonly Fault[] {
+/**
+ * Returns the faults of helmet's options, so that they are reported together with all others; none for a value of the wrong kind,
+ * which the definition of the options reports.
+ */
+export function faultsOfHelmet(helmet: unknown): readonly Fault[] {
   try {
-    if (helmet !== undefined) ownHelmetHeaders(helmet, true, []);
+    if (helmetKind.accepts(helmet)) ownHelmetHeaders(helmet, true, []);
     return [];
   } catch (error) {
     if (error instanceof ConfigurationError) return error.faults;

@@ -1,4 +1,5 @@
 import type { Logger, Middleware } from "@svc/context";
+import { atMostEvery } from "@svc/resilience";
 import { ServerResponse, type OutgoingHttpHeader, type OutgoingHttpHeaders } from "node:http";
 import { helmetHeaders, merged, ownHelmetHeaders, type PageHelmet } from "./helmet-headers.ts";
 import { type Header, header, isSeeded, seedHeaders } from "./seeded-headers.ts";
@@ -27,6 +28,9 @@ interface SecurityHeadersOptions {
   readonly logger?: Logger | undefined;
 }
 
+/** Minimum pause between two log records about a failing function of the application, in milliseconds. */
+const errorPauseMs = 10_000;
+
 /**
  * Sets four fixed security headers immediately, and replaces them with helmet's headers when an HTML page is sent.
  * Keeps headers that the application sets, appends to or removes (EDGE-6, EDGE-7).
@@ -34,7 +38,7 @@ interface SecurityHeadersOptions {
  * @param https whether clients use https; if false, headers that require https are omitted
  * @param pageHeaders headers of pages that replace helmet's, but not those that `helmet` decides. Default: none
  * @param helmet the application's options of helmet for pages. If it throws, the page gets the headers without options, and
- *   `logger` an error. Default: none
+ *   `logger` an error, at most every 10 seconds. Default: none
  * @throws ConfigurationError for options that helmet refuses
  */
 export function securityHeaders(options: SecurityHeadersOptions): Middleware {
@@ -42,12 +46,17 @@ export function securityHeaders(options: SecurityHeadersOptions): Middleware {
   const fixed = merged(helmetHeaders(https), pageHeaders);
   const own = helmet && ownHelmetHeaders(helmet, https, pageHeaders);
 
+  const report = atMostEvery(errorPauseMs, (suppressed: number, err: unknown) => {
+    const fields = suppressed === 0 ? { err } : { err, suppressed };
+    logger?.error(fields, "the option helmet failed; the page has the default security headers");
+  });
+
   function headersOf(res: ServerResponse): readonly Header[] {
     if (own === undefined) return fixed;
     try {
       return own(res.req, res);
     } catch (err) {
-      logger?.error({ err }, "the option helmet failed; the page has the default security headers");
+      report(err);
       return fixed;
     }
   }

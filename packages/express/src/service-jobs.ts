@@ -16,6 +16,8 @@ export interface JobCode {
   readonly jobs: Readonly<Record<string, JobHandler>>;
   readonly subscribers: Readonly<Record<string, Readonly<Record<string, Subscriber>>>>;
   readonly schedules: Schedules;
+  /** The tasks with a schema in `queue.tasks`. */
+  readonly tasks: readonly string[];
   readonly role: ServiceRole;
   readonly db: JobDatabase | undefined;
 }
@@ -31,6 +33,20 @@ export type ServiceJobHandler = Handlers["job"];
 
 /** Handlers by task. */
 export type ServiceJobs = Readonly<Record<string, ServiceJobHandler>>;
+
+/**
+ * The handlers of all tasks of `defineTasks()`, with their payloads, for the option `jobs`:
+ * `const jobs: ServiceTaskHandlers<typeof tasks> = { ... }`. An unknown or missing task does not compile.
+ */
+export type ServiceTaskHandlers<T extends { readonly types?: TaskTypes | undefined }> = {
+  readonly [N in keyof Received<T>]: (payload: Received<T>[N], job: JobContext, service: Service) => unknown;
+};
+
+interface TaskTypes {
+  readonly received: object;
+}
+
+type Received<T extends { readonly types?: TaskTypes | undefined }> = NonNullable<T["types"]>["received"];
 
 /** Handles an event: like a subscriber in `@svc/events`, with the service as third argument. */
 export type ServiceSubscriber = Handlers["subscriber"];
@@ -75,14 +91,19 @@ export interface JobOptions {
   readonly db: JobDatabase | undefined;
 }
 
-/** @throws ConfigurationError */
+/**
+ * @param queue the options in code for the plugin `queue`
+ * @throws ConfigurationError
+ */
 export function resolveJobCode(
   options: JobOptions,
+  queue: { readonly tasks?: unknown } | undefined,
   profile: "full" | "reduced",
   serviceOf: () => Service,
 ): JobCode {
   if (profile === "reduced") refuseInReduced(options);
   const { jobs = {}, subscribers = {}, schedules = {}, role, db } = options;
+  const { schemas = {} } = (queue?.tasks ?? {}) as { readonly schemas?: object };
   const faults = [
     ...Object.entries({ subscribers, schedules })
       .filter(([, given]) => !isPlain(given))
@@ -95,6 +116,7 @@ export function resolveJobCode(
     jobs: boundJobs(jobs, serviceOf),
     subscribers: boundSubscribers(subscribers, serviceOf),
     schedules,
+    tasks: Object.keys(schemas),
     role,
     db,
   };

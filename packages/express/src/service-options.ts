@@ -222,12 +222,13 @@ export function resolveServiceOptions(
   refuseNames(resolved.plugins, builtInPlugins, [...Object.keys(keys), ...serviceMembers]);
   const code = resolved as unknown as Readonly<Record<string, object | undefined>>;
   const checked = new Map(plugins.map((plugin) => [plugin.name, codeOptions(plugin, code[plugin.name])]));
+  const queue = checked.get("queue");
   return {
     ...resolved,
     plugins,
     codeOf: ({ name }) => checked.get(name) ?? {},
     withCode: plugins.flatMap(({ name }) => (code[name] === undefined ? [] : [name])),
-    work: resolveJobCode({ jobs, subscribers, schedules, role, db }, resolved.profile, serviceOf),
+    work: resolveJobCode({ jobs, subscribers, schedules, role, db }, queue, resolved.profile, serviceOf),
   };
 }
 

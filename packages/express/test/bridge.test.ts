@@ -1,7 +1,10 @@
 import { randomBytes } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+import { jwtAuth, principalOf } from "@svc/jwt-auth";
 import { requestId } from "@svc/request-id";
 import { signToken } from "@svc/test-support";
 import { expect } from "chai";
+import express5 from "express";
 import type { Express, RequestHandler, Response, Router } from "express";
 import { expressjwt, type Request as JwtRequest } from "express-jwt";
 import { pino } from "pino";
@@ -121,6 +124,33 @@ describe("bridgeRequests()", function () {
       expect(await get(none)).to.deep.equal({ id: "", requestId: "" });
     });
 
+    it("gives handlers of an application without createService() the caller of jwtAuth(), or its claims as req.user", async () => {
+      const logger = pino({ level: "silent" });
+      const app = express() as Express;
+      bridgeRequests(app, { logger });
+      app.use(requestId(), jwtAuth({ secret, audience: "orders" }));
+      app.get("/legacy", legacy);
+      app.get("/user", (req, res) => void res.json({ sub: req.user?.subject }));
+      app.use((req: { user?: unknown; auth?: unknown }, _res: unknown, next: () => void) => {
+        req.user = req.auth;
+        next();
+      });
+      app.get("/claims", (req, res) => void res.json(req.user));
+      expect(await get(app)).to.include({ id: "r-1", sub: "u-1" });
+      expect(await get(app, "/user")).to.deep.equal({ sub: "u-1" });
+      expect(await get(app, "/claims")).to.include({ sub: "u-1", aud: "orders" });
+
+      const shimmed = express() as Express;
+      shimmed.use(jwtAuth({ secret, audience: "orders" }));
+      shimmed.use((req: IncomingMessage & { auth?: unknown }, _res: unknown, next: () => void) => {
+        req.auth = principalOf(req)?.claims;
+        next();
+      });
+      shimmed.get("/legacy", (req, res) => void res.json({ sub: req.auth?.sub }));
+      expect(await get(shimmed)).to.deep.equal({ sub: "u-1" });
+      expect((await request(shimmed).get("/legacy")).body).to.deep.equal({});
+    });
+
     it("lets other code set the members of one request", async () => {
       const app = express() as Express;
       bridgeRequests(app, { logger: pino({ level: "silent" }) });
@@ -162,6 +192,25 @@ describe("bridgeRequests()", function () {
       },
     });
     expect(await get(test.service.app, "/off")).to.deep.equal([]);
+  });
+
+  it("accepts console, and any other logger without fatal()", async () => {
+    const app = express5();
+    bridgeRequests(app, { logger: console });
+    app.get("/log", (req, res) => void res.json(req.log === (console as unknown)));
+    expect(await get(app, "/log")).to.equal(true);
+  });
+
+  it("keeps req.log if pino-http runs too", async () => {
+    const lines: object[] = [];
+    const logger = pino({}, { write: (text) => void lines.push(JSON.parse(text) as object) });
+    const app = express5();
+    bridgeRequests(app, { logger });
+    app.use(requestId(), pinoHttp({ logger, customProps: () => ({ shop: "7" }) }));
+    app.get("/log", (req, res) => (req.log.info("in a handler"), void res.json({})));
+    await get(app, "/log");
+    const line = lines.find((each) => "msg" in each && each.msg === "in a handler");
+    expect(line).to.not.have.any.keys("req", "shop");
   });
 
   it("rejects a value that is not an application, and a missing logger", () => {

@@ -85,6 +85,30 @@ describe("the same-origin rule of a web service", () => {
         ).not.to.equal(403);
     });
 
+    it("PROF-7 accepts a form without Cookie, Origin and Sec-Fetch-Site on raw and stream body paths", async () => {
+      const paths = { rawBodyPaths: ["/hooks"], streamBodyPaths: ["/streams"] };
+      const hooks = (to: Express): void => {
+        routes(to);
+        to.all(/.*/, (_req, res) => void res.json({ done: true }));
+      };
+      await using test = await startService({ kind: "web", app: express(), routes: hooks, ...paths });
+      for (const type of [FORM, "text/plain", "multipart/form-data; boundary=b"]) {
+        for (const path of ["/hooks", "/Hooks/slack", "/streams/a"])
+          expect((await ask(test.url, { path, headers: { "Content-Type": type } })).status, path).to.equal(
+            200,
+          );
+        for (const more of [COOKIE, { Origin: "https://evil.example" }, { "Sec-Fetch-Site": "cross-site" }]) {
+          const headers = { "Content-Type": type, ...more } as Record<string, string>;
+          expect((await ask(test.url, { path: "/hooks", headers })).status, JSON.stringify(more)).to.equal(
+            403,
+          );
+        }
+        expect((await ask(test.url, { path: "/hookss", headers: { "Content-Type": type } })).status).to.equal(
+          403,
+        );
+      }
+    });
+
     it("accepts a call with a bearer token and JSON but no cookie, from any program and site", async () => {
       await using test = await startService({ kind: "web", app: express(), routes });
       const call = { "Content-Type": "application/json", Authorization: "Bearer x" };

@@ -6,7 +6,7 @@ import { expect } from "chai";
 import { Redis } from "ioredis";
 import pg from "pg";
 import request from "supertest";
-import type { OwnCache, OwnDatabase, ServiceOptions } from "@svc/express";
+import { createService, type OwnCache, type OwnDatabase, type ServiceOptions } from "@svc/express";
 import { refusalOf } from "./support/refusal-of.ts";
 import { startService, type TestService } from "./support/test-service.ts";
 
@@ -104,10 +104,14 @@ describe("createService({ database })", function () {
     await pool.end();
     const database = createDatabase({ url: server.url });
     await database.stop();
+    const open = new pg.Pool({ connectionString: server.url });
+    const ofOpen = createDatabase({ pool: open });
+    await ofOpen.stop();
     const faults: readonly (readonly [given: unknown, fault: string])[] = [
       [pool, "database: has ended; pass a pool that is open"],
       [{ pool }, "database.pool: has ended; pass a pool that is open"],
       [database, "database: has been stopped; pass one that is open"],
+      [ofOpen, "database: has been stopped; pass one that is open"],
       [{ pool, close: true }, "database.close: is unknown; did you mean closePool?"],
       [{ pool, closePool: "yes" }, "database.closePool: must be true or false"],
       [{ pool: 5 }, "database.pool: must be a pg pool"],
@@ -118,6 +122,7 @@ describe("createService({ database })", function () {
       const message = await refusalOf({ ...silent, database: given as OwnDatabase }, toml());
       expect(message).to.contain(fault).and.to.not.contain("postgres://");
     }
+    await open.end();
   });
 
   it("rejects settings in the file that belong to the connection, and a disabled plugin", async () => {
@@ -137,6 +142,39 @@ describe("createService({ database })", function () {
       "database: has no effect without the plugin database; enable the plugin, or remove database",
     );
     await pool.end();
+  });
+
+  it("CFG-12 lists a wrong database together with the faults of the file, which does not require url", async () => {
+    for (const given of [{ database: server.url }, { database: 5, cache: true }] as object[]) {
+      const message = await refusalOf({ ...silent, ...given }, `nope = 1\n${toml('acquire_timeout = "x"')}`);
+      expect(message)
+        .to.contain("database: must be a database from createDatabase()")
+        .and.to.contain("service.nope: is unknown")
+        .and.to.contain("plugin.database.acquire_timeout")
+        .and.to.not.contain("plugin.database.url");
+    }
+  });
+
+  it("closes a pool with closePool: true if createService() rejects, also for a fault of the file", async () => {
+    const failing = (): never => expect.fail("no routes");
+    for (const [more, options] of [
+      ["statement_timeout = 3", { routes: failing }],
+      ["nope = 1", {}],
+      ["", { rolle: "worker" }],
+    ] as const) {
+      for (const closePool of [true, false]) {
+        const pool = new pg.Pool({ connectionString: server.url });
+        const config = { toml: `[service]\nname = "orders"\n${toml(more)}` };
+        const made = createService({ ...silent, config, env: {}, database: { pool, closePool }, ...options });
+        const error = await made.then(
+          () => expect.fail("nothing was refused"),
+          (reason: unknown) => reason,
+        );
+        expect(error).to.be.an("error");
+        expect(pool.ended, `${more} ${closePool}`).to.equal(closePool);
+        if (!closePool) await pool.end();
+      }
+    }
   });
 
   it("CFG-12 lists an invalid option together with the faults of the file, which does not require url", async () => {
@@ -190,6 +228,11 @@ describe("createService({ cache })", function () {
   it("rejects a client that lacks a method or has ended, and values that are neither a client nor a cache", async () => {
     const client = new Redis(redis.url, { lazyConnect: true });
     client.disconnect();
+    const cache = createCache({ url: redis.url });
+    await cache.stop();
+    const other = new Redis(redis.url, { lazyConnect: true });
+    const ofOpen = createCache({ client: other });
+    await ofOpen.stop();
     const [call, on, off, disconnect] = Array.from({ length: 4 }, () => () => undefined);
     const faults: readonly (readonly [given: unknown, fault: string])[] = [
       [
@@ -198,12 +241,27 @@ describe("createService({ cache })", function () {
       ],
       [{ client: { call } }, "cache.client: must be an ioredis client (an object with call(),"],
       [client, "cache: has ended; pass a client that is open"],
+      [cache, "cache: has been stopped; pass one that is open"],
+      [ofOpen, "cache: has been stopped; pass one that is open"],
       [{ client }, "cache.client: has ended; pass a client that is open"],
       [{ client, close: true }, "cache.close: is unknown; did you mean closeClient?"],
       [redis.url, "cache: must be a cache from createCache(), an ioredis client, or { client, closeClient }"],
     ];
     for (const [given, fault] of faults) {
       expect(await refusalOf({ ...silent, cache: given as OwnCache }, toml())).to.contain(fault);
+    }
+    other.disconnect();
+  });
+
+  it("closes a client with closeClient: true if createService() rejects, also for a fault of the file", async () => {
+    for (const more of ["", "nope = 1"]) {
+      for (const closeClient of [true, false]) {
+        const client = new Redis(redis.url, { lazyConnect: true });
+        const given = { cache: { client, closeClient }, rolle: "worker" } as ServiceOptions;
+        await refusalOf({ ...silent, ...given }, toml(more));
+        expect(client.status).to.equal(closeClient ? "end" : "wait");
+        client.disconnect();
+      }
     }
   });
 

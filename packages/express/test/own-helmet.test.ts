@@ -1,8 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { expect } from "chai";
 import type { Express, RequestHandler } from "express";
+import type { HelmetOptions } from "helmet";
+import type { HelmetOptions as CommonJsHelmetOptions } from "helmet" with { "resolution-mode": "require" };
 import request from "supertest";
-import type { PageHelmet } from "@svc/express";
+import type { PageHelmet, PageHelmetOptions } from "@svc/express";
 import { onBothMajors } from "./support/majors.ts";
 import { refusalOf } from "./support/refusal-of.ts";
 import { makeService, type TestServiceOptions } from "./support/test-service.ts";
@@ -122,6 +124,31 @@ describe("createService({ helmet })", function () {
       () => ({ contentSecurityPolicy: { directives: { scriptSrc: ["a\nb"] } } }),
       "Invalid character",
     ],
+    [
+      "returns a promise",
+      (async () => ({ frameguard: false })) as never,
+      "helmet(): must return options of helmet synchronously; it returned a promise",
+    ],
+    [
+      "returns a promise that rejects",
+      (async () => expect.fail("no nonce")) as never,
+      "helmet(): must return options of helmet synchronously; it returned a promise",
+    ],
+    [
+      "has a directive with a promise that rejects",
+      () => ({
+        contentSecurityPolicy: {
+          directives: { scriptSrc: [(async () => expect.fail("no nonce")) as never] },
+        },
+      }),
+      "helmet.contentSecurityPolicy.directives.scriptSrc: must return text synchronously; it returned a promise",
+    ],
+    ["returns nothing", (() => undefined) as never, "helmet(): must return an object of options of helmet"],
+    [
+      "returns an unknown option",
+      () => ({ contentSecurityPolice: false }) as PageHelmetOptions,
+      "helmet.contentSecurityPolice: is unknown; did you mean contentSecurityPolicy?",
+    ],
   ] as const) {
     it(`sends the default headers and logs an error if a function ${what}`, async () => {
       const { service, lines } = await makeService({ helmet, routes });
@@ -134,8 +161,33 @@ describe("createService({ helmet })", function () {
         "the option helmet failed; the page has the default security headers",
       );
       expect((line?.["err"] as Error | undefined)?.message).to.contain(error);
+      // A failing function must not flood the log.
+      await request(service.app).get("/page");
+      expect(lines.filter(({ level }) => level === "error")).to.have.length(1);
     });
   }
+
+  it("accepts helmet's type of ES modules and of CommonJS", async () => {
+    const options: HelmetOptions = { contentSecurityPolicy: false };
+    const ofCommonJs: CommonJsHelmetOptions = { contentSecurityPolicy: false };
+    for (const helmet of [options, ofCommonJs, () => options, () => ofCommonJs] satisfies PageHelmet[])
+      expect(await headersOf("/page", { helmet })).to.not.have.property("content-security-policy");
+  });
+
+  it("sends error pages of kind web with the nonce of the response", async () => {
+    const { service } = await makeService({
+      kind: "web",
+      middleware: [setNonce as never],
+      helmet: (_req, res) => ({
+        contentSecurityPolicy: { directives: { scriptSrc: [`'nonce-${String(res.locals["nonce"])}'`] } },
+      }),
+      errorPage: (_problem, req) => String(req.res?.locals["nonce"]),
+    });
+    await using _ = service;
+    const { status, text, headers } = await request(service.app).get("/nowhere").set("Accept", "text/html");
+    expect([status, text.length]).to.deep.equal([404, 24]);
+    expect(directive(headers as Headers, "script-src")).to.equal(`script-src 'nonce-${text}'`);
+  });
 
   it("PROF-7 replaces the headers of kind web that the options contain, and keeps the others", async () => {
     const kind = "web";
@@ -149,6 +201,21 @@ describe("createService({ helmet })", function () {
     const fromFunction = await headersOf("/page", { kind, helmet: () => ({ frameguard: false }) });
     expect(fromFunction).to.not.have.property("x-frame-options");
     expect(fromFunction).to.include({ "referrer-policy": "same-origin" });
+  });
+
+  it("CFG-12 lists a wrong option of helmet together with the faults of other options and of the file", async () => {
+    const helmet = { contentSecurityPolice: false } as PageHelmet;
+    const unknown = "helmet.contentSecurityPolice: is unknown; did you mean contentSecurityPolicy?";
+    expect(await refusalOf({ helmet }, "nope = 1"))
+      .to.contain(unknown)
+      .and.to.contain("service.nope: is unknown");
+    expect(await refusalOf({ helmet, rawBodyPaths: ["x"] }, "nope = 1"))
+      .to.contain(unknown)
+      .and.to.contain("service.nope: is unknown")
+      .and.to.contain("rawBodyPaths: must be a list");
+    expect(await refusalOf({ helmet: 5 as never, rawBodyPaths: ["x"] }, "nope = 1"))
+      .to.contain("helmet: must be an object of options of helmet")
+      .and.to.contain("service.nope: is unknown");
   });
 
   it("rejects options that helmet rejects or does not know, and options without effect", async () => {

@@ -75,6 +75,29 @@ describe("createService({ logger })", function () {
     }
   });
 
+  it("writes each field once if a child of a pino logger has bound it", async () => {
+    const lines: string[] = [];
+    const logger = pino({}, { write: (text) => void lines.push(text) });
+    const children = (app: Express, { log }: Service): void => {
+      app.get("/orders/:id", (_req, res) => {
+        const child = log.child({ request_id: "mine" });
+        child.info("bound");
+        child.setBindings({ tenant_id: "t" });
+        child.child({ part: 1 }).info({ order: "7" }, "bound twice");
+        log.child({ part: 2 }).info("of the request");
+        res.json({});
+      });
+    };
+    await using _ = await use(logger, { routes: children });
+    const of = (message: string): string => lines.find((line) => line.includes(`"${message}"`)) ?? "";
+    for (const line of [of("bound"), of("bound twice")]) {
+      expect(line.split('"request_id"')).to.have.length(2);
+      expect(JSON.parse(line)).to.include({ request_id: "mine" });
+    }
+    expect(JSON.parse(of("bound twice"))).to.include({ part: 1, order: "7", tenant_id: "t" });
+    expect(JSON.parse(of("of the request"))).to.include({ part: 2, request_id: "r-1" });
+  });
+
   it("uses the level of a pino logger, not that of the file", async () => {
     const { logger, lines } = pinoWith({ level: "error" });
     await using _ = await use(logger, { config: { toml: `${toml}[logging]\nlevel = "DEBUG"` } });
@@ -126,6 +149,8 @@ describe("createService({ logger })", function () {
     const transports = [new winston.transports.Stream({ stream })];
     const logger = winston.createLogger({ format: winston.format.json(), transports });
     await using service = await use(logger);
+    service.log.info({ without: "a message" });
+    expect(lines.at(-1)).to.include({ level: "info", without: "a message", message: "" });
     service.log.fatal({}, "stop");
     expect(lines.find(({ message }) => message === "the order is late")).to.include({
       level: "warn",
@@ -152,6 +177,55 @@ describe("createService({ logger })", function () {
       expect((await request(service.app).get("/orders/7")).status).to.equal(200);
     }
   });
+
+  const broken = {
+    destination: (isBroken: () => boolean) => pino({}, { write: () => failIf(isBroken) }),
+    formatter: (isBroken: () => boolean) =>
+      pino({ formatters: { log: (fields) => (failIf(isBroken), fields) } }, { write: () => undefined }),
+    hook: (isBroken: () => boolean) =>
+      pino(
+        {
+          hooks: {
+            logMethod(args, method) {
+              failIf(isBroken);
+              method.apply(this, args);
+            },
+          },
+        },
+        { write: () => undefined },
+      ),
+  };
+
+  function failIf(isBroken: () => boolean): void {
+    if (isBroken()) throw new Error("the disk is full");
+  }
+
+  for (const [part, make] of Object.entries(broken)) {
+    it(`serves requests and stops with 0 while the ${part} of a pino logger throws`, async () => {
+      let isBroken = false;
+      const ran: string[] = [];
+      const options: ServiceOptions = {
+        config: { toml },
+        env: {},
+        signals: false,
+        logger: make(() => isBroken),
+        routes(app, service) {
+          routes(app, service);
+          service.onStop("close", () => void ran.push("close"));
+        },
+      };
+      await using service = await createService(options);
+      await service.start();
+      isBroken = true;
+      const { warn } = service.log;
+      warn({ a: 1 }, "detached");
+      service.log.child({ part: 1 }, { level: "debug" }).fatal({}, "of a child");
+      expect((await request(service.server).get("/orders/7")).status).to.equal(200);
+      expect((await request(service.server).get("/broken")).status).to.equal(500);
+      expect(await service.stop()).to.equal(0);
+      expect(ran).to.deep.equal(["close"]);
+    });
+  }
 
   it("rejects a logger without warn(), and a logger together with logDestination", async () => {
     const { debug, info, error } = console;

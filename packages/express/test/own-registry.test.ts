@@ -1,8 +1,8 @@
 import { expect } from "chai";
-import { Counter, Registry } from "prom-client";
+import { collectDefaultMetrics, Counter, Registry } from "prom-client";
 import request from "supertest";
 import { refusalOf } from "./support/refusal-of.ts";
-import { startService } from "./support/test-service.ts";
+import { makeService, startService } from "./support/test-service.ts";
 
 const silent = { logDestination: { write: () => undefined } };
 
@@ -26,12 +26,41 @@ describe("createService({ metrics: { registry } })", function () {
     expect(await registry.metrics()).to.contain('endpoint="/orders/:id"');
   });
 
+  it("names default_metrics as the remedy for a registry with the default metrics, and three of their names", async () => {
+    const registry = new Registry();
+    collectDefaultMetrics({ register: registry });
+    const message = await refusalOf({ ...silent, metrics: { registry } });
+    expect(message).to.match(
+      /metrics\.registry: already has process_\w+, process_\w+, process_\w+ and \d+ more; set plugin\.metrics\.default_metrics = false, because/,
+    );
+    expect(message).to.not.contain("eventLoopDelay").and.to.not.contain("metrics()");
+    const toml = "[plugin.metrics]\ndefault_metrics = false";
+    await using _ = await startService({ metrics: { registry }, toml });
+  });
+
+  it("leaves no metric in the registry after a start that failed, and keeps those of the application", async () => {
+    const registry = new Registry();
+    new Counter({ name: "orders_total", help: "Orders.", registers: [registry] });
+    const routes = (): never => expect.fail("no routes");
+    for (const options of [{ routes }, { jobs: { a: () => undefined } }]) {
+      const made = makeService({ metrics: { registry }, ...options });
+      await made.then(
+        () => expect.fail("nothing was refused"),
+        () => undefined,
+      );
+      expect(registry.getMetricsAsArray().map(({ name }) => name)).to.deep.equal(["orders_total"]);
+    }
+    await using test = await startService({ metrics: { registry } });
+    await test.service.stop();
+    expect(await registry.metrics()).to.contain("http_requests_total");
+  });
+
   it("rejects a registry with a metric of the same name, and a value that is not a registry", async () => {
     const registry = new Registry();
     const labelNames = ["shard"];
     new Counter({ name: "http_requests_total", help: "Requests.", labelNames, registers: [registry] });
     expect(await refusalOf({ ...silent, metrics: { registry } })).to.contain(
-      "metrics.registry: already has http_requests_total; give each metrics() its own registry",
+      "metrics.registry: already has http_requests_total; give each service its own registry",
     );
     expect(await refusalOf({ ...silent, metrics: { registry: {} as Registry } })).to.contain(
       "metrics.registry: must be a prom-client Registry (an object with getSingleMetric(),",

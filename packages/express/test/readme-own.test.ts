@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { text } from "node:stream/consumers";
 import { testDatabase } from "@svc/dev-services";
-import { listen, runSample } from "@svc/test-support";
+import { listen, runSample, signToken } from "@svc/test-support";
 import { expect } from "chai";
 
 const readme = new URL("../README.md", import.meta.url);
@@ -84,4 +84,23 @@ describe("README of @svc/express, objects that an application already has", func
     const { stdout } = await sample.ended;
     expect(stdout).to.match(/"request_id":"r-1".*"message":"an old handler"/);
   });
+
+  for (const major of ["express", "express4"]) {
+    it(`the bridge sample without createService() runs a legacy handler on ${major}`, async () => {
+      const secret = "a secret of the tests, longer than 32 bytes";
+      await using sample = await runSample(readme, 14, {
+        env: { TOKEN_SECRET: secret },
+        replace: { 'from "express"': `from "${major}"` },
+      });
+      const url = `${await sample.url}/legacy`;
+      const token = signToken({ sub: "ada", aud: "orders" }, secret);
+      const headers = { Authorization: `Bearer ${token}`, "X-Request-ID": "r-1" };
+      const answer = await fetch(url, { headers });
+      expect(await answer.json()).to.deep.equal({ id: "r-1", subject: "ada" });
+      expect((await fetch(url)).status).to.equal(401);
+      sample.kill("SIGTERM");
+      const { stdout } = await sample.ended;
+      expect(stdout).to.match(/"request_id":"r-1".*"message":"an old handler"/);
+    });
+  }
 });

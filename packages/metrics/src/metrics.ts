@@ -52,6 +52,7 @@ export function metrics(options?: MetricsOptions): MetricsMiddleware {
   const own = new PromRegistry();
   const cells = createRequestCells(buckets, maxSeries);
   registerRequestMetrics(own, cells, { service, version });
+  const ofRequests = new Set(own.getMetricsAsArray().map(({ name }) => name));
   const monitors: (() => void)[] = [];
   if (defaultMetrics) monitors.push(registerProcessMetrics(own));
   if (eventLoopDelay) monitors.push(registerEventLoopDelay(own));
@@ -62,7 +63,8 @@ export function metrics(options?: MetricsOptions): MetricsMiddleware {
   const taken = registry === own ? [] : addMetrics(own, registry);
   if (taken.length > 0) {
     stop();
-    throw duplicates(options, taken);
+    const areDefault = !taken.some((name) => ofRequests.has(name));
+    throw duplicates(options, taken, areDefault);
   }
 
   // One listener per method avoids a closure per request, and keeps the original method when other code overrides it.
@@ -86,13 +88,25 @@ export function metrics(options?: MetricsOptions): MetricsMiddleware {
   });
 }
 
-/** Returns an error that names all duplicate metrics; prom-client's own error names only the first. */
-function duplicates(options: MetricsOptions | undefined, taken: readonly string[]): ConfigurationError {
+/** Number of duplicate metrics that an error names. */
+const NAMED = 3;
+
+/** Returns an error for duplicate metrics, with the remedy that the caller has; prom-client's own error names only the first. */
+function duplicates(
+  options: MetricsOptions | undefined,
+  taken: readonly string[],
+  areDefault: boolean,
+): ConfigurationError {
   const names = namesOf(options, metricsOptions.subject);
-  const message =
-    `already has ${taken.join(", ")}; give each metrics() its own registry, and pass ` +
-    `${names.of("defaultMetrics")}: false and ${names.of("eventLoopDelay")}: false where collectDefaultMetrics() was called`;
-  return optionError(names, "registry", message);
+  const more = taken.length - NAMED;
+  const shown = `already has ${taken.slice(0, NAMED).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+  const option = names.of("defaultMetrics");
+  const inCode = option === "defaultMetrics";
+  const without = inCode ? "pass defaultMetrics: false and eventLoopDelay: false" : `set ${option} = false`;
+  const remedy = areDefault
+    ? `${without}, because collectDefaultMetrics() was called for this registry`
+    : `give each ${inCode ? "metrics()" : "service"} its own registry`;
+  return optionError(names, "registry", `${shown}; ${remedy}`);
 }
 
 function responseListener(cells: RequestCells, of: MethodCells): ResponseEndListener {

@@ -322,6 +322,16 @@ describe("metrics() with options", () => {
     );
   });
 
+  it("names at most three metrics that a registry already has, and the options that omit default metrics", () => {
+    const registry = new Registry();
+    collectDefaultMetrics({ register: registry });
+    expect(() => metrics({ registry })).to.throw(
+      ConfigurationError,
+      /registry: already has \w+, \w+, \w+ and \d+ more; pass defaultMetrics: false and eventLoopDelay: false, because collectDefaultMetrics\(\) was called/,
+    );
+    metrics({ ...quiet, registry });
+  });
+
   it("rejects a registry with the OpenMetrics format", () => {
     const registry = new Registry();
     registry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE as never);

@@ -2,7 +2,7 @@ import type { Cache, CacheOptions } from "@svc/cache";
 import { cachePlugin } from "@svc/cache/plugin";
 import { defineOptions, kinds as k, optionError } from "@svc/options";
 import { definePlugin } from "@svc/plugin";
-import { hasMethods, namesOfOwn, optionalSettings, refuseSettings } from "./own-connection.ts";
+import { hasMethods, isStopped, namesOfOwn, optionalSettings, refuseSettings } from "./own-connection.ts";
 
 /** A client of the caller, with whether the service closes it when it stops. */
 export interface OwnClient {
@@ -34,7 +34,7 @@ export const ownCachePlugin = definePlugin({
   }),
   async start({ options: { cache, ...settings }, logger, nameOf }) {
     if (isCache(cache)) {
-      refuseSettings("cache", settings, nameOf, false);
+      refuseSettings("cache", settings, nameOf, await isStopped(cache));
       return { parts: { cache }, checks: [cache.readiness()] };
     }
     refuseSettings("cache", { url: settings.url }, nameOf, false);

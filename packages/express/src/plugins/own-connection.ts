@@ -1,3 +1,4 @@
+import type { ReadinessCheck } from "@svc/context";
 import {
   ConfigurationError,
   type Definition,
@@ -38,20 +39,20 @@ function optional({ inFile, ...entry }: Option): Option {
 /**
  * Rejects settings in the file for an object of the application, which was created with its own settings.
  *
- * @param hasEnded whether the object has been stopped
+ * @param isStopped whether the object has been stopped
  * @throws ConfigurationError
  */
 export function refuseSettings(
   name: string,
   settings: Readonly<Record<string, unknown>>,
   nameOf: (option: string) => string,
-  hasEnded: boolean,
+  isStopped: boolean,
 ): void {
   const message = `cannot be combined with ${name} in createService(), whose own settings apply`;
   const faults: Fault[] = Object.keys(settings)
     .filter((option) => settings[option] !== undefined)
     .map((option) => ({ key: nameOf(option), message }));
-  if (hasEnded) faults.push({ key: name, message: "has been stopped; pass one that is open" });
+  if (isStopped) faults.push({ key: name, message: "has been stopped; pass one that is open" });
   if (faults.length > 0) throw new ConfigurationError("createService()", faults);
 }
 
@@ -73,6 +74,17 @@ export function namesOfOwn(
     },
   };
   return Object.assign(<T extends object>(options: T): T => withNames(options, own), { own });
+}
+
+/** Returns whether a database or a cache has been stopped, without asking the server. */
+export async function isStopped({
+  readiness,
+}: {
+  readonly readiness: () => ReadinessCheck;
+}): Promise<boolean> {
+  // A check with an aborted signal still reports a stopped object, and does nothing else.
+  const { detail } = await readiness().check(AbortSignal.abort());
+  return detail === "stopped" || detail === "closed";
 }
 
 /** Returns whether a value has all these methods. */

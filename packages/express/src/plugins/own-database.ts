@@ -2,7 +2,7 @@ import type { Database, DatabaseOptions } from "@svc/database";
 import { databasePlugin } from "@svc/database/plugin";
 import { defineOptions, kinds as k } from "@svc/options";
 import { definePlugin } from "@svc/plugin";
-import { hasMethods, namesOfOwn, optionalSettings, refuseSettings } from "./own-connection.ts";
+import { hasMethods, isStopped, namesOfOwn, optionalSettings, refuseSettings } from "./own-connection.ts";
 
 /** A pool of the caller, with whether the service closes it when it stops. */
 export interface OwnPool {
@@ -34,7 +34,7 @@ export const ownDatabasePlugin = definePlugin({
   }),
   async start({ options: { database, ...settings }, logger, nameOf }) {
     if (isDatabase(database)) {
-      refuseSettings("database", settings, nameOf, hasEnded(database.pool));
+      refuseSettings("database", settings, nameOf, hasEnded(database.pool) || (await isStopped(database)));
       return { parts: { db: database }, checks: [database.readiness()] };
     }
     const { createDatabase } = await import("@svc/database");

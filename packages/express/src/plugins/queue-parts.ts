@@ -1,10 +1,13 @@
-import type { Fault } from "@svc/options";
+import { type Fault, nearestName } from "@svc/options";
 import type { JobHandlers, JobSchedules, PluginParts } from "@svc/plugin";
 import type { JobCode } from "../service-jobs.ts";
 
-/** Returns the job handlers and the schedules of the application and all plugins, and adds a fault for each repeated name. */
+/**
+ * Returns the job handlers and the schedules of the application and all plugins, and adds a fault for each repeated name and each
+ * missing handler.
+ */
 export function queueParts(
-  { jobs, schedules: own }: Pick<JobCode, "jobs" | "schedules">,
+  { jobs, schedules: own, tasks }: Pick<JobCode, "jobs" | "schedules" | "tasks">,
   started: ReadonlyMap<string, PluginParts>,
   enabled: readonly string[],
   faults: Fault[],
@@ -35,5 +38,19 @@ export function queueParts(
       schedules[name] = schedule;
     }
   }
+  // A service without handlers of its own may only queue jobs. One with handlers would dead-letter jobs of other tasks.
+  if (Object.keys(jobs).length > 0) faults.push(...faultsOfTasks(tasks, handlers));
   return { handlers, schedules };
+}
+
+/** Returns a fault for each task that has a schema but no handler. */
+function faultsOfTasks(tasks: readonly string[], handlers: JobHandlers): readonly Fault[] {
+  const others = Object.keys(handlers).filter((name) => !tasks.includes(name));
+  return tasks
+    .filter((task) => !Object.hasOwn(handlers, task))
+    .map((task) => {
+      const meant = nearestName(task, others);
+      const message = `has no handler for ${task}, a task of queue.tasks`;
+      return { key: "jobs", message: meant === undefined ? message : `${message}; did you mean ${meant}?` };
+    });
 }

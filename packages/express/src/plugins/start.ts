@@ -27,7 +27,7 @@ export interface PluginSurroundings {
   /** Returns the checked options that code sets for a plugin. */
   readonly codeOf: (plugin: AnyPlugin) => Readonly<Record<string, unknown>>;
   /** Options of `createService()` that several plugins read. */
-  readonly code: { readonly work: Pick<JobCode, "jobs" | "schedules"> };
+  readonly code: { readonly work: Pick<JobCode, "jobs" | "schedules" | "tasks"> };
   readonly hasRoute: PluginContext["hasRoute"];
   /** Receives each plugin's stop hook as soon as the plugin has started. */
   readonly hooks: StopHooks;

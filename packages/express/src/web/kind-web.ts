@@ -2,6 +2,7 @@ import type { Logger, Middleware } from "@svc/context";
 import { formBody } from "@svc/json-body";
 import type { FrameworkRoute } from "@svc/plugin";
 import type { AnyConfig } from "../configure.ts";
+import { allBodyPaths, readsOwnBody } from "../own-bodies.ts";
 import type { Header } from "../seeded-headers.ts";
 import type { ResolvedServiceOptions } from "../service-options.ts";
 import { errorPages } from "./error-pages.ts";
@@ -21,10 +22,11 @@ export interface WebEdge {
 }
 
 /** Returns the edge of a service of the kind `web` (PROF-7). */
-export function webEdge({ service, plugin }: AnyConfig): WebEdge {
+export function webEdge(code: ResolvedServiceOptions, { service, plugin }: AnyConfig): WebEdge {
+  const isOwnBody = readsOwnBody(allBodyPaths(service, code));
   return {
     pageHeaders,
-    sameOrigin: requireSameOrigin(loginCallbacks(plugin["auth"])),
+    sameOrigin: requireSameOrigin(loginCallbacks(plugin["auth"]), isOwnBody),
     formBody: formBody({ maxBytes: service.maxBodyBytes }),
   };
 }

@@ -10,10 +10,16 @@ const safeMethods: ReadonlySet<string | undefined> = new Set(["GET", "HEAD", "OP
  * and JSON pass.
  *
  * @param open paths to which other sites may send forms, such as the callbacks of sign-in providers
+ * @param isOwnBody returns whether the application itself reads the body of a request, as for a webhook. There, programs may send
+ *   the body of a form too. Default: false for all requests.
  */
-export function requireSameOrigin(open: ReadonlySet<string>): Middleware {
+export function requireSameOrigin(
+  open: ReadonlySet<string>,
+  isOwnBody: (req: IncomingMessage) => boolean = () => false,
+): Middleware {
   return function sameOriginMiddleware(req, _res, next) {
     if (isSafe(req) || !isSentByBrowsers(req) || isOfThisOrigin(req) || open.has(pathOf(req))) next();
+    else if (isOfProgram(req) && isOwnBody(req)) next();
     else next(crossOrigin());
   };
 }
@@ -25,6 +31,12 @@ function isSafe({ method, headers }: IncomingMessage): boolean {
 
 function isSentByBrowsers({ headers }: IncomingMessage): boolean {
   return headers.cookie !== undefined || formTypes.test(headers["content-type"] ?? "");
+}
+
+// Browsers send Origin with every POST, and Sec-Fetch-Site in a secure context.
+function isOfProgram({ headers }: IncomingMessage): boolean {
+  const { cookie, origin, upgrade, "sec-fetch-site": site } = headers;
+  return [cookie, origin, upgrade, site].every((each) => each === undefined);
 }
 
 // The three types of an HTML form. Browsers let scripts send these to another origin without a preflight request.

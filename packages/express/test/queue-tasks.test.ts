@@ -1,0 +1,102 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { codeBlocks } from "@svc/test-support";
+import { defineTasks } from "@svc/job-table";
+import { definePlugin } from "@svc/plugin";
+import { expect } from "chai";
+import { z } from "zod";
+import type { ServiceJobs, ServiceOptions, ServiceTaskHandlers } from "@svc/express";
+import { refusalOf } from "./support/refusal-of.ts";
+import { makeService } from "./support/test-service.ts";
+
+const tasks = defineTasks({
+  "order.confirm": z.object({ order: z.string() }),
+  "mail.send": z.object({ to: z.string().transform((text) => text.length) }),
+});
+
+const toml = (enabled = ""): string => `
+[plugins]
+enabled = ["database", "queue"${enabled}]
+[plugin.database]
+url = "postgres://127.0.0.1:1/none"
+`;
+const silent = { logDestination: { write: () => undefined } };
+const confirm = "jobs: has no handler for order.confirm, a task of queue.tasks";
+const compilerOptions = {
+  noEmit: true,
+  strict: true,
+  skipLibCheck: true,
+  module: "nodenext",
+  target: "es2022",
+  lib: ["es2023", "esnext.disposable"],
+  types: ["node"],
+};
+const done = (): void => undefined;
+
+describe("createService({ queue: { tasks }, jobs })", function () {
+  this.timeout(30_000);
+
+  async function start(options: ServiceOptions, enabled?: string): Promise<void> {
+    const { service } = await makeService({ toml: toml(enabled), queue: { tasks }, ...options });
+    await service.stop();
+  }
+
+  it("rejects a defined task without a handler, and names a handler that is spelled almost alike", async () => {
+    for (const role of ["server", "both"] as const) {
+      const jobs = { "order.confrim": done, "mail.send": done };
+      expect(await refusalOf({ ...silent, queue: { tasks }, jobs, role }, toml())).to.contain(
+        `${confirm}; did you mean order.confrim?`,
+      );
+    }
+    const jobs = { other: done };
+    expect(await refusalOf({ ...silent, queue: { tasks }, jobs }, toml()))
+      .to.contain(confirm)
+      .and.to.contain("jobs: has no handler for mail.send, a task of queue.tasks")
+      .and.to.not.contain("did you mean");
+  });
+
+  it("accepts more handlers than defined tasks, a handler of a plugin, and a service that only queues jobs", async () => {
+    await start({ jobs: { "order.confirm": done, "mail.send": done, "order.confirms": done } });
+    await start({});
+    const mail = definePlugin({ name: "mail", start: () => ({ handlers: { "mail.send": done } }) });
+    await start({ plugins: { mail }, jobs: { "order.confirm": done } } as ServiceOptions, ', "mail"');
+  });
+
+  it("types the handlers of all tasks, with the payloads after the schemas", async () => {
+    const jobs: ServiceTaskHandlers<typeof tasks> = {
+      "order.confirm": ({ order }, job, { log }) => log.info({ order: order.trim(), job: job.id }),
+      "mail.send": ({ to }) => to.toFixed(),
+    };
+    await start({ jobs: jobs satisfies ServiceJobs });
+    const typed = defineTasks<{ "mail.send": { to: string } }>();
+    // @ts-expect-error -- the handler of mail.send is missing
+    const missing: ServiceTaskHandlers<typeof typed> = {};
+    // @ts-expect-error -- the task has another name
+    const unknown: ServiceTaskHandlers<typeof typed> = { "mail.send": done, "mail.sent": done };
+    const wrong: ServiceTaskHandlers<typeof typed> = {
+      // @ts-expect-error -- the payload has no number
+      "mail.send": ({ to }: { to: number }) => to,
+    };
+    expect([missing, unknown, wrong]).to.have.length(3);
+  });
+
+  // The sample compiles against the declarations in dist/, so the packages must be built.
+  it("the sample of the README compiles", () => {
+    const root = join(import.meta.dirname, "..");
+    const sample = codeBlocks(readFileSync(join(root, "README.md"), "utf8"), "ts");
+    expect(sample).to.have.length(1);
+    const folder = mkdtempSync(join(root, ".readme-types-"));
+    try {
+      writeFileSync(join(folder, "sample.mts"), sample[0] ?? "");
+      const typescript = createRequire(import.meta.url).resolve("typescript/package.json");
+      const tsc = join(dirname(typescript), "bin", "tsc");
+      writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions }));
+      const { stdout } = spawnSync(process.execPath, [tsc, "-p", folder], { encoding: "utf8" });
+      expect(stdout).to.equal("");
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+});
