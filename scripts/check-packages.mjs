@@ -30,7 +30,7 @@ const lookedAt = {
   events: 97_000,
   express: 118_000,
   "job-table": 95_000,
-  "jwt-auth": 82_000,
+  "jwt-auth": 84_000,
   rollups: 75_000,
   "search-store": 90_000,
 };
@@ -111,7 +111,17 @@ function types(tarballs) {
   mkdirSync(folder);
   for (const name of tarballs.keys()) unpack(tarballs.get(name), join(folder, "node_modules", "@svc", name));
   const declared = readdirSync(join(root, "node_modules/@types")).map((name) => `@types/${name}`);
-  link(folder, [...declared, "pg-types", "pg-protocol", "prom-client", "pino", "ioredis", "undici-types"]);
+  const typed = [
+    "pg-types",
+    "pg-protocol",
+    "prom-client",
+    "pino",
+    "ioredis",
+    "undici-types",
+    "helmet",
+    "jose",
+  ];
+  link(folder, [...declared, ...typed]);
   const esm = [...tarballs.keys()].map(
     (name, index) => `import * as p${index} from "@svc/${name}";\nvoid p${index};`,
   );
