@@ -118,6 +118,7 @@ const inline: k.Kind<InlineConfig> = {
   expects: "{ toml } with the content of a file",
   accepts: (value): value is InlineConfig =>
     typeof value === "object" && value !== null && "toml" in value && typeof value.toml === "string",
+  members: ["toml"],
 };
 
 const serviceOptions = defineOptions("createService()", {
@@ -216,7 +217,12 @@ export function resolveServiceOptions(
     plugins.map((plugin) => [plugin.name, { kind: k.optional(codeObject(plugin)) }]),
   );
   const { subject, keys } = serviceOptions;
-  const all = defineOptions(subject, { ...ofPlugins, ...keys }) as Definition as typeof serviceOptions;
+  // The service's own options come first where an error lists all names.
+  const all = defineOptions(subject, {
+    ...keys,
+    ...ofPlugins,
+    ...keys,
+  }) as Definition as typeof serviceOptions;
   const { jobs, subscribers, schedules, role, db, ...resolved } = all.resolve(given);
   if (resolved.profile === "reduced") refuseInReduced(resolved);
   refuseNames(resolved.plugins, builtInPlugins, [...Object.keys(keys), ...serviceMembers]);

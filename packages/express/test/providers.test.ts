@@ -351,6 +351,10 @@ client_authentication = "client_secret_post"\nauthorization_parameters = { promp
     expect(await refusal({ toml: auth, env, auth: typo }))
       .to.contain("auth.onIdentify: is unknown; did you mean onIdentity?")
       .and.to.contain("auth.issuer: is unknown; expected one of revocation, tokenFrom, keys, onRefresh,");
+    const misplaced: Record<string, unknown> = { onIdentity: () => ({}) };
+    expect(await refusal({ toml: auth, env, ...misplaced })).to.contain(
+      "onIdentity: is unknown; did you mean auth.onIdentity?",
+    );
     const tokenFrom: Record<string, unknown> = { tokenFrom: "a cookie" };
     expect(await refusal({ toml: auth, env, auth: tokenFrom })).to.contain(
       "auth.tokenFrom: must be a function",

@@ -15,6 +15,8 @@ export interface Kind<T> {
   readonly hint?: ((value: unknown) => string | undefined) | undefined;
   /** The JSON Schema of the values in a configuration file, for editors. Default: none; any value is valid. */
   readonly schema?: JsonSchema | undefined;
+  /** Names of members of the value. The error for an unknown option with such a name says where it belongs. Default: none. */
+  readonly members?: readonly string[] | undefined;
 }
 
 /** A JSON Schema without references to other schemas. */
@@ -183,6 +185,7 @@ export function either<A, B>(a: Kind<A>, b: Kind<B>): Kind<A | B> {
   return {
     ...kind<A | B>(`${a.expects}, or ${b.expects}`, (value) => a.accepts(value) || b.accepts(value), schema),
     secret: a.secret === true || b.secret === true,
+    members: [...(a.members ?? []), ...(b.members ?? [])],
   };
 }
 

@@ -48,7 +48,11 @@ export function resolveOptions<const K extends Kinds>(
   const known = Object.keys(kinds);
   const unknown = Object.keys(source)
     .filter((name) => !Object.hasOwn(kinds, name))
-    .map((name): Fault => ({ key: names.of(name), message: unknownOption(name, known, valid) }));
+    .map((name): Fault => {
+      const places = placesOf(name, kinds).map((option) => `${names.of(option)}.${name}`);
+      const message = places.length > 0 ? didYouMean(places) : unknownOption(name, known, valid);
+      return { key: names.of(name), message };
+    });
   const faults = [...unknown, ...wrong];
   if (faults.length > 0) throw new ConfigurationError(names.subject, faults);
   return Object.freeze(resolved) as Resolved<K>;
@@ -69,15 +73,21 @@ export function wrongValue(kind: Kind<unknown>, value: unknown): string {
  */
 export function unknownOption(name: string, known: readonly string[], given: readonly string[] = []): string {
   const meant = meantNames(name, known, given);
-  if (meant.length > 0) return `is unknown; did you mean ${anyOf(meant)}?`;
+  if (meant.length > 0) return didYouMean(meant);
   return known.length === 0
     ? "is unknown; no names are allowed"
     : `is unknown; expected one of ${known.join(", ")}`;
 }
 
-function anyOf(names: readonly string[]): string {
+function didYouMean(names: readonly string[]): string {
   const [last, ...others] = names.toReversed();
-  return others.length === 0 ? `${last}` : `${others.toReversed().join(", ")} or ${last}`;
+  const any = others.length === 0 ? `${last}` : `${others.toReversed().join(", ")} or ${last}`;
+  return `is unknown; did you mean ${any}?`;
+}
+
+/** Returns the options whose value has a member of this name. */
+function placesOf(name: string, kinds: Kinds): readonly string[] {
+  return Object.keys(kinds).filter((option) => kinds[option]?.members?.includes(name));
 }
 
 type Taken = { value: unknown; isGiven: boolean } | { fault: string };

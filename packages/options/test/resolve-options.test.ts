@@ -1,10 +1,12 @@
 import {
   boolean,
   ConfigurationError,
+  either,
   func,
   integer,
   type Kinds,
   listOf,
+  objectWith,
   oneOf,
   optional,
   resolveOptions,
@@ -65,6 +67,19 @@ describe("resolveOptions", () => {
         ].join("\n"),
       );
     }
+  });
+
+  it("names the option that has an unknown name as a member", () => {
+    const queue = optional({
+      ...objectWith<object>("an object { tasks }"),
+      members: ["tasks", "limitBytes"],
+    });
+    const config = optional(either(string(), { ...objectWith<object>("{ toml }"), members: ["toml"] }));
+    expect(faultsOf({ tasks: {}, toml: "" }, { limitBytes: kinds.limitBytes, queue, config })).to.deep.equal([
+      "tasks: is unknown; did you mean queue.tasks?",
+      "toml: is unknown; did you mean config.toml?",
+    ]);
+    expect(faultsOf({ limitBytes: 1, queue: {} }, { limitBytes: kinds.limitBytes, queue })).to.deep.equal([]);
   });
 
   it("lists the known names when none is similar, and says when no names are allowed", () => {

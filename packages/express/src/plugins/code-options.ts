@@ -22,7 +22,8 @@ function codeKinds({ options }: AnyPlugin): Kinds {
 export function codeObject(plugin: AnyPlugin): Kind<unknown> {
   const own = codeKinds(plugin)[plugin.name];
   if (own !== undefined) return own;
-  return objectWith<object>(`an object { ${Object.keys(codeKinds(plugin)).join(", ")} }`);
+  const members = Object.keys(codeKinds(plugin));
+  return { ...objectWith<object>(`an object { ${members.join(", ")} }`), members };
 }
 
 /**
