@@ -37,7 +37,7 @@ export function stock(instrumentations: readonly Instrumentation[]): Stock {
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
   propagation.setGlobalPropagator(new W3CTraceContextPropagator());
   registerInstrumentations({ instrumentations: [...instrumentations], tracerProvider: provider });
-  // The instrumentation of HTTP changes the module when it is next loaded.
+  // The HTTP instrumentation patches the module when it is next loaded.
   require("http");
   return {
     tracer: provider.getTracer("bench"),

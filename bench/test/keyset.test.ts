@@ -27,7 +27,7 @@ function collecting(given: Partial<BenchOptions>): Collecting {
 }
 
 describe("the keyset benchmark", () => {
-  it("KEY-1 KEY-4 KEY-9 measures that svc keeps its bounds", async () => {
+  it("KEY-1 KEY-4 KEY-9 returns 0 when the results of svc are within its bounds", async () => {
     const { options, printed } = collecting({ json: true, only: ["svc"] });
     expect(await keyset.run(options)).to.equal(0);
     const figures = printed.map((line) => JSON.parse(line) as { metric: string; value: number });

@@ -81,7 +81,11 @@ function fastJwt({ secret, publicKey }: Issuer, algorithm: TokenAlgorithm, isCac
   return (token) => verify(token) as object;
 }
 
-/** @throws Error unless bad tokens are refused, and good ones are remembered or verified each time, as the case claims */
+/**
+ * Checks that a verifier refuses bad tokens, and that it caches a valid token if `isCached` is true, but not otherwise.
+ *
+ * @throws Error if it does not
+ */
 export function proveVerifications(verify: Verify, issuer: Issuer, { algorithm, isCached }: Verifying): void {
   const claims = claimsFor("tenant-00");
   const good = issuer.mint(claims);

@@ -64,7 +64,7 @@ export function accountRoutes(
 
   const everywhere = pageDescription({
     summary: "Ends all sessions of the user",
-    description: "A form of the account page. The tokens that the user has anywhere are no longer accepted.",
+    description: "A form of the account page. It revokes all tokens of the user.",
     responses: ofVisitors,
   });
   app.post(

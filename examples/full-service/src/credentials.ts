@@ -26,7 +26,7 @@ export const credentialsForm: Schema = {
     properties: {
       email: { type: "string" },
       password: { type: "string" },
-      return_to: { type: "string", description: "The path to which the browser is led." },
+      return_to: { type: "string", description: "The path to which the browser is redirected." },
     },
   },
 };

@@ -25,7 +25,7 @@ export function describedService({ secure, service }: DescribedServiceOptions): 
       imports: "Files of expenses",
       jobs: "The jobs of the service, for its operators",
       pages: "Pages and forms for browsers",
-      reports: "Figures of many expenses",
+      reports: "Statistics of expenses",
       search: "The texts of receipts",
       session: "The caller, and the caller's tokens",
     },
@@ -104,7 +104,7 @@ const keySetRoute: DocumentedRoute = {
   template: "/.well-known/jwks.json",
   description: {
     summary: "The keys that verify tokens",
-    description: "A JSON Web Key Set. It has no private parts.",
+    description: "A JSON Web Key Set, without private keys.",
     tags: ["session"],
     responses: {
       200: { body: z.object({ keys: z.array(z.record(z.string(), z.unknown())) }) },
@@ -154,7 +154,7 @@ const ofOperators = {
   303: toSignIn,
   307: rotating,
   401: "the token is not valid",
-  403: "the caller is no operator",
+  403: "the caller is not an operator",
   409: rotating,
   503: unavailable,
 } as const;
@@ -168,7 +168,7 @@ const queueRoutes: readonly DocumentedRoute[] = [
     guards: visitor,
     description: {
       summary: "Shows the jobs",
-      description: "The page lists pending, running and dead jobs, with buttons that try dead ones again.",
+      description: "The page lists pending, running and dead jobs, with buttons that retry dead jobs.",
       tags: ["jobs", "pages"],
       responses: { 200: html, ...ofOperators },
       errorBodies: pageErrorBodies,
@@ -193,7 +193,7 @@ const queueRoutes: readonly DocumentedRoute[] = [
     template: "/queue/retry",
     guards: visitor,
     description: {
-      summary: "Tries dead jobs again",
+      summary: "Retries dead jobs",
       description: "A form of the page: `all`, or one or more `id`.",
       tags: ["jobs", "pages"],
       requestBodies: { "application/x-www-form-urlencoded": { schema: { type: "object" } } },

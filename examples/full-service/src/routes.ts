@@ -135,7 +135,7 @@ export function routes(
         method: "GET",
         path: "/expenses/:id",
         summary: "Returns one expense",
-        description: "Expenses of other tenants do not exist for the caller.",
+        description: "For an expense of another tenant, the response is a 404.",
         tags: ["expenses"],
         before: mayRead,
         request: { params: z.object({ id: z.string() }) },

@@ -66,7 +66,7 @@ export function signInRoutes(app: Express, options: SignInOptions): void {
     description: "The page has a form for a password, and a link to each provider.",
     responses: {
       200: html,
-      303: "leads a visitor with a session on",
+      303: "redirects a visitor who is signed in",
       307: "another tab renews the session",
       409: "another tab renews the session",
       503: "the database is not available",
@@ -96,10 +96,10 @@ export function signInRoutes(app: Express, options: SignInOptions): void {
       requestBodies: { "application/json": credentialsBody, [formType]: credentialsForm },
       responses: {
         200: { description: "The tokens of a program", body: tokenPair },
-        303: "leads a browser on",
+        303: "redirects a browser",
         401: wrong,
         422: "the e-mail address or the password is missing",
-        503: "the database is not available, or too many people sign in",
+        503: "the database is not available, or too many people are signing in",
       },
     }),
     requireContentType("application/json", formType),

@@ -363,7 +363,7 @@ describe("createCache when Redis fails", function () {
     }
   });
 
-  it("waits for commands in flight in stop(), then rejects commands and still calls fill in getOrSet()", async () => {
+  it("waits in stop() for commands in flight; afterwards rejects commands, but getOrSet() still calls fill", async () => {
     const cache = open();
     await cache.set("kept", 1, 60);
     const last = cache.redis.exists("kept");

@@ -139,7 +139,7 @@ export const serviceTable = defineOptions("[service]", {
   },
   /** Paths, and all paths below them, where `req.body` is a `Buffer` with the bytes as sent, as for webhooks. Default: none. */
   rawBodyPaths: { key: "raw_body_paths", kind: k.withDefault(k.listOf(path), []) },
-  /** Paths, and all paths below them, whose bodies nothing reads before the routes, as for a proxy. Default: none. */
+  /** Paths, and all paths below them, whose bodies are not read before the routes, as for a proxy. Default: none. */
   streamBodyPaths: { key: "stream_body_paths", kind: k.withDefault(k.listOf(path), []) },
   /** Whether responses have an ETag. Default: true. */
   etag: { key: "etag", kind: k.withDefault(k.boolean(), true) },

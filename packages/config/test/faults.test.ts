@@ -92,7 +92,7 @@ describe("faults", () => {
     ]);
   });
 
-  it("list the first hundred faults and count the rest", () => {
+  it("are limited to the first hundred and a count of the rest", () => {
     const text = `[service]\n${Array.from({ length: 5000 }, (_, index) => `k${index} = 1\n`).join("")}`;
     const faults = faultsOf(text);
     expect(faults).to.have.lengthOf(101);

@@ -37,8 +37,8 @@ export function guardPool(options: ResolvedDatabase, pool: Pool, breaker: Breake
   const onConnect = (client: PoolClient): void => {
     hasOpened = true;
     madeIn.set(client, generation);
-    // One packet may contain the end of the handshake and an error, before the borrower adds its own listener. Removed when
-    // the connection is first returned.
+    // An error may arrive in the same packet as the end of the handshake, before the borrower can add a listener.
+    // `onRelease` removes this one.
     client.on("error", ignore);
   };
   const onAcquire = (client: PoolClient): void => void taken.add(client);

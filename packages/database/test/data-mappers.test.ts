@@ -134,7 +134,7 @@ for (const [name, mapperOn] of [
         expect(await database.withTenant("umbrella", (tx) => mapperOn(tx).numbers())).to.deep.equal([]);
       });
 
-      it("rejects what would end or change the transaction around it, and the transaction continues", async () => {
+      it("rejects calls that would end or change the surrounding transaction, which continues", async () => {
         const seen = await database.withTenant("hooli", async (tx) => {
           const mapper = mapperOn(tx);
           await mapper.insert("hooli", 1);

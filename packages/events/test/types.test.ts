@@ -15,7 +15,7 @@ function compiles(calls: () => unknown): void {
 }
 
 // The compiler is the test: it must accept this code, and reject each line after @ts-expect-error.
-describe("the types of events that queue jobs of a task map", () => {
+describe("the types of createEvents() with a typed job table", () => {
   it("accept a typed table, and check the jobs that a subscriber queues", () => {
     compiles(() =>
       createEvents<{ "expense.recorded": { readonly by: string } }>({

@@ -37,7 +37,7 @@ export const ownOptions = {
    */
   rawBodyPaths: { kind: rawBodyPaths.kind },
   /**
-   * Paths, with all paths below them, whose bodies nothing reads before the routes, as for a proxy. `max_body_bytes` applies.
+   * Paths, with all paths below them, whose bodies are not read before the routes, as for a proxy. `max_body_bytes` applies.
    * Letter case is ignored. Default: none.
    */
   streamBodyPaths: { kind: streamBodyPaths.kind },

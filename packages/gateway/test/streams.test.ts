@@ -100,7 +100,7 @@ describe("a body", () => {
 });
 
 describe("a client that disconnects", () => {
-  it("before the response aborts the request to the target", async () => {
+  it("aborts the request to the target if the response has not begun", async () => {
     let aborted = 0;
     await using upstream = await startUpstream((_req, res) => void res.on("close", () => (aborted += 1)));
     await using server = await startGateway({ routes: [{ prefix: "/api", targets: [upstream.url] }] });
@@ -112,7 +112,7 @@ describe("a client that disconnects", () => {
     expect(server.errors).to.deep.equal([]);
   });
 
-  it("during the response aborts the request to the target", async () => {
+  it("aborts the request to the target if the response has begun", async () => {
     let aborted = 0;
     await using upstream = await startUpstream((_req, res) => {
       res.write("first");
@@ -127,7 +127,7 @@ describe("a client that disconnects", () => {
     expect(server.errors).to.deep.equal([]);
   });
 
-  it("during its own body aborts the request to the target", async () => {
+  it("aborts the request to the target if its own body is incomplete", async () => {
     let aborted = 0;
     await using upstream = await startUpstream((req) => void req.on("error", () => (aborted += 1)).resume());
     await using server = await startGateway({ routes: [{ prefix: "/api", targets: [upstream.url] }] });

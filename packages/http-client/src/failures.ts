@@ -40,7 +40,7 @@ export class UpstreamError extends Error {
   }
 }
 
-/** Returns the cause of a call that a stopped client rejects or ends. */
+/** Returns the error for a call that is rejected or aborted because the client is stopped. */
 export function stopped(): UpstreamError {
   return new UpstreamError("unavailable", "the client is stopped");
 }

@@ -48,7 +48,7 @@ function framesOf(error: unknown): string | undefined {
   const { message, stack } = error;
   const head = message === "" ? "\n" : `: ${message}\n`;
   const at = stack.indexOf(head);
-  // The stack keeps the original message if code has changed the property since.
+  // If code has changed `message`, the stack still has the original, so the position of the frames is unknown.
   const frames = at < 0 ? "" : stack.slice(at + head.length).trim();
   return frames.startsWith("at ") ? frames.split("\n", MOST_FRAMES).join("\n") : undefined;
 }

@@ -67,5 +67,10 @@ function storeFaults(revoking: readonly string[], store: RevocationCheck | undef
       fault(first, "needs a store of revoked tokens: enable the plugin cache, or pass auth.revocation"),
     ];
   if (first === undefined || second === undefined) return [];
-  return [fault(second, `is also set by ${first}; the store does not tell the tokens of two issuers apart`)];
+  return [
+    fault(
+      second,
+      `is also set by ${first}; set it for one issuer only, because the store cannot distinguish issuers`,
+    ),
+  ];
 }

@@ -45,7 +45,7 @@ describe("a reader of keys", () => {
     expect(read({ keys: [longJwk(16_400), exponent] })).to.equal("is a JWK set without a usable key");
   });
 
-  it("says whether a set has more fitting keys than it reads, of any kind that it needs", () => {
+  it("reports a set as cut if it has more keys for the wanted algorithms than are read", () => {
     const keys = Array.from({ length: 65 }, (_, index) => jwkOf("p256", { kid: `${index}` }));
     for (const [wanted, cut] of [
       [undefined, true],

@@ -100,7 +100,7 @@ describe("the description of the service", () => {
     expect(new Set(target.received)).to.deep.equal(new Set(["GET /items/7?full=1"]));
   });
 
-  it("LOAD-2 is needed for a template and for a write", async () => {
+  it("LOAD-2 is required for a route with path parameters and for a method that writes", async () => {
     await using target = await startTarget({ descriptionStatus: 404 });
     for (const options of [{ routes: ["/items/{id}"] }, { routes: ["/items"], methods: ["POST"] }]) {
       const error = await rejection(loadTest({ url: target.url, ...options, ...fast }));

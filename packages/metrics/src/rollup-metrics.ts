@@ -42,5 +42,5 @@ export function rollupMetrics(options: RollupMetricsOptions): void {
   const taken = addMetrics(own, registry);
   if (taken.length === 0) return;
   const names = namesOf(options, rollupMetricsOptions.subject);
-  throw optionError(names, "registry", `already has ${taken.join(", ")}`);
+  throw optionError(names, "registry", `already has ${taken.join(", ")}; use a separate registry`);
 }

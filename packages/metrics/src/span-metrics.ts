@@ -50,5 +50,5 @@ export function spanMetrics(options: SpanMetricsOptions): void {
   const taken = addMetrics(own, registry);
   if (taken.length === 0) return;
   const names = namesOf(options, spanMetricsOptions.subject);
-  throw optionError(names, "registry", `already has ${taken.join(", ")}`);
+  throw optionError(names, "registry", `already has ${taken.join(", ")}; use a separate registry`);
 }

@@ -72,7 +72,7 @@ describe("the curl line of an operation", () => {
     expect(rest).to.eql(["-H", "n: a b c d e [1m"]);
   });
 
-  it("keeps a path that does not start with a slash below the origin", () => {
+  it("appends a path without a leading slash to the origin, and does not change the host", () => {
     expect(argumentsOf({ path: "@evil.example/" })).to.eql(["http://localhost:8000/@evil.example/"]);
   });
 });

@@ -37,7 +37,7 @@ export function serverSpans(api: OpenTelemetry["api"], tracer: Tracer, failures:
 
   function start(req: TracedRequest, res: ServerResponse): Context | undefined {
     const active = api.context.active();
-    // A second middleware creates no second span, and neither does this one inside the span of the instrumentation of HTTP.
+    // Do not create a second server span inside that of another telemetry() or of OpenTelemetry's HTTP instrumentation.
     const outer = api.trace.getSpan(active);
     if (req[SPAN] !== undefined || isOpenServerSpan(outer) || httpSpanIn(active) !== undefined)
       return undefined;

@@ -82,7 +82,7 @@ describe("the queue of spans", () => {
     expect(held.batches.map((batch) => batch.length)).to.deep.equal([512, 1]);
   });
 
-  it("leaves spans that are added during a timed export to the next one", async () => {
+  it("keeps spans that are added during a timed export for the next batch", async () => {
     const { queue, held } = createHeld();
     add(queue, 2);
     mock.timers.tick(5000);

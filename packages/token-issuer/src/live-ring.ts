@@ -16,7 +16,7 @@ export interface LiveRing {
 }
 
 /**
- * Prepares a document for signing and verifying.
+ * Creates the keys that sign and verify from a key ring document.
  *
  * @param before the previous ring; unchanged keys keep their objects, because verifiers cache by object
  * @param refreshTokensStayHere whether replaced keys are published only for the lifetime of access tokens

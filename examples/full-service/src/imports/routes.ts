@@ -104,7 +104,7 @@ export function importRoutes(app: Express, { db, jobs, prepared, limits }: Impor
         method: "GET",
         path: "/imports/:id",
         summary: "Returns the progress of an import",
-        description: "Counts the rows that are recorded so far, and lists those that cannot be.",
+        description: "Counts the rows recorded so far, and lists the rows with errors.",
         tags: ["imports"],
         before: [requireScopes("expenses:read"), requireTenant()],
         request: { params: z.object({ id: z.string() }) },

@@ -73,10 +73,10 @@ export function reportRoutes(
       {
         method: "GET",
         path: "/reports/monthly",
-        summary: "Returns the figures of months",
+        summary: "Returns statistics by month",
         description:
           "Count, total, average, minimum, maximum and median of every month and category, or of every month. " +
-          "Both months belong to the range; without them it ends with the newest month that has expenses.",
+          "The range includes both months; without them it ends with the newest month that has expenses.",
         tags: ["reports"],
         before: [requireScopes(readScope), requireTenant()],
         request: { query: reportQuery },
@@ -91,7 +91,7 @@ export function reportRoutes(
   );
 
   const reports = pageDescription({
-    summary: "Shows the figures of months",
+    summary: "Shows statistics by month",
     description:
       "The page has charts of the monthly report, the tables behind them, and a form that chooses the months.",
     responses: {
@@ -100,7 +100,7 @@ export function reportRoutes(
       307: "another tab renews the session",
       403: `requires the scope ${readScope}`,
       409: "another tab renews the session",
-      422: "the page, with what is wrong with the months",
+      422: "the page, with an error message about the months",
       503: "the database is not available",
     },
   });
@@ -132,7 +132,7 @@ export function reportRoutes(
       307: "another tab renews the session",
       403: `requires the scope ${readScope}`,
       409: "another tab renews the session",
-      422: "the page, with what is wrong with the search",
+      422: "the page, with an error message about the search",
       503: "the database or the search is not available",
     },
   });

@@ -42,7 +42,7 @@ export function searchRoutes(app: Express, { db, prepared, search }: SearchRoute
         path: "/documents",
         summary: "Stores a text for the search",
         description:
-          "The text is cut into pieces, which the search finds. A text with a known id replaces the one before.",
+          "The text is cut into pieces, which the search finds. A text with a known id replaces the earlier text.",
         tags: ["search"],
         before: [requireScopes("expenses:write"), requireTenant(), requireContentType("application/json")],
         request: { body: newDocument },

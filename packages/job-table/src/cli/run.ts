@@ -96,7 +96,8 @@ const commandLine = defineCommandLine({
   },
   check: ({ all, operands }) =>
     all && operands.length > 0 ? "--all cannot be combined with ids" : undefined,
-  exitCodes: "Exit code: 0 done, 1 refused or failed (drain: or a job failed), 2 invalid usage.",
+  exitCodes:
+    "Exit code: 0 done, 1 the command was refused or failed, or a drained job failed, 2 invalid usage.",
 });
 type JobCommand = NonNullable<ReturnType<typeof commandLine.parse>>;
 
