@@ -94,13 +94,13 @@ interface BuiltInOptions<P extends OwnPlugins>
    */
   readonly openapi?: OpenApiCode | undefined;
   /**
-   * Options in code for the plugin `rag`: what embeds texts, the name of its model, and a pool that builds indexes. Required with
-   * that plugin. Default none.
+   * Options in code for the plugin `rag`: the function that embeds texts, its model's name, a pool that builds indexes.
+   * Required with that plugin. Default none.
    */
   readonly rag?: RagCode | undefined;
   /**
-   * The rollups by name: results of `defineRollup()`, or its options, where a missing `timeZone` is that of the file. Requires
-   * the plugin `rollups`. Default none.
+   * The rollups by name: results of `defineRollup()`, or its options. If these have no `timeZone`, that of the file applies.
+   * Requires the plugin `rollups`. Default none.
    */
   readonly rollups?: ServiceRollups | undefined;
 }
