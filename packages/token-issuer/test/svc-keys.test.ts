@@ -20,15 +20,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { runKeyCommand, svcKeys } from "../src/key-commands.ts";
+import { type ProgramEnd, runProgram } from "../src/run-program.ts";
 import { claims, key } from "./support/rings.ts";
 
 const program = fileURLToPath(new URL("../src/command-line.ts", import.meta.url));
-
-interface Ended {
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
 
 interface Listing {
   readonly changed: readonly string[];
@@ -39,15 +34,21 @@ describe("svc-keys", function () {
   this.timeout(60_000);
   let folder = "";
   let file = "";
+  const before = process.cwd();
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), "svc-keys-"));
     file = join(folder, "keys.json");
+    process.chdir(folder);
   });
   afterEach(async () => {
+    process.chdir(before);
     await rm(folder, { recursive: true });
   });
 
-  async function run(...args: readonly string[]): Promise<Ended> {
+  /** Runs the program in a process of its own. */
+  async function run(
+    ...args: readonly string[]
+  ): Promise<Omit<ProgramEnd, "code"> & { code: number | null }> {
     const child = spawn(process.execPath, ["--conditions=@svc/source", program, ...args], {
       cwd: folder,
       stdio: ["ignore", "pipe", "pipe"],
@@ -60,7 +61,10 @@ describe("svc-keys", function () {
     return { code, stdout, stderr };
   }
 
-  /** Runs a command in this process, which is faster than starting a new process. */
+  /** Runs the program in this process, which is faster than starting a new process. */
+  const inProcess = (...args: readonly string[]): Promise<ProgramEnd> => runProgram(args);
+
+  /** Runs a command in this process, and parses what it prints. */
   async function json(...args: readonly string[]): Promise<Listing> {
     const where = args.includes("--file") ? [] : ["--file", file];
     return JSON.parse(await runKeyCommand([...args, ...where, "--json"], () => Date.now())) as Listing;
@@ -97,7 +101,7 @@ describe("svc-keys", function () {
     await age(120);
     const promoted = await json("promote", added.changed[0] ?? "");
     expect(promoted.changed).to.have.members([first.changed[0], added.changed[0]]);
-    const needed = await run("retire", first.changed[0] ?? "");
+    const needed = await inProcess("retire", first.changed[0] ?? "");
     expect(needed.code).to.equal(1);
     expect(needed.stderr).to.contain("wait, or retire the key immediately");
     expect((await json("retire", "--due")).changed).to.deep.equal([]);
@@ -111,7 +115,7 @@ describe("svc-keys", function () {
   });
 
   it("prints a human-readable table", async () => {
-    await run("init", "--algorithm", "ES256");
+    await inProcess("init", "--algorithm", "ES256");
     const { code, stdout } = await run("add");
     expect(code).to.equal(0);
     const lines = stdout.split("\n");
@@ -121,10 +125,10 @@ describe("svc-keys", function () {
     expect(lines[4]).to.match(
       /^next +ES256 +[\w-]{43} +\d{4}-\d\d-\d\d \d\d:\d\d \(\d+ s\) +promote in \d+ (s|min)$/,
     );
-    expect((await run("list")).stdout.split("\n")).to.have.length(4);
+    expect((await inProcess("list")).stdout.split("\n")).to.have.length(4);
     await age(120);
-    expect((await run("list")).stdout).to.contain("may be promoted");
-    expect((await run("retire", "--due")).stdout).to.contain("nothing to do");
+    expect((await inProcess("list")).stdout).to.contain("may be promoted");
+    expect((await inProcess("retire", "--due")).stdout).to.contain("nothing to do");
   });
 
   it("writes a file that only its owner can read, even in a directory, and leaves no other file", async () => {
@@ -157,10 +161,10 @@ describe("svc-keys", function () {
     for (const algorithm of ["RS256", "HS256"]) {
       await rm(file, { force: true });
       const outputs = [
-        await run("init", "--algorithm", algorithm),
-        await run("add", "--json"),
-        await run("list"),
-        await run("promote"),
+        await inProcess("init", "--algorithm", algorithm),
+        await inProcess("add", "--json"),
+        await inProcess("list"),
+        await inProcess("promote"),
       ];
       const shown = outputs.map(({ stdout, stderr }) => stdout + stderr).join();
       const members = readRing(await readFile(file, "utf8")).keys.flatMap(({ signing }) => {
@@ -188,7 +192,7 @@ describe("svc-keys", function () {
     await writeFile(join(folder, "old.pem"), pem, { mode: 0o600 });
     const { changed } = await json("init", "--from", join(folder, "old.pem"));
     expect(changed).to.deep.equal([drawn.kid]);
-    const again = await run("add", "--from", "old.pem");
+    const again = await inProcess("add", "--from", "old.pem");
     expect(again.stderr).to.contain('is already in the ring; its state is "current"');
     await rm(file);
     const secret = "a secret of at least 32 bytes, not in code";
@@ -197,11 +201,11 @@ describe("svc-keys", function () {
       createKeyRing({ secret }).signer().kid,
     ]);
     await writeFile(join(folder, "short"), "hunter2", { mode: 0o600 });
-    const short = await run("add", "--from", "short");
+    const short = await inProcess("add", "--from", "short");
     expect(short.code).to.equal(1);
     expect(short.stderr).to.contain("at least 32").and.not.contain("hunter2");
     await rm(file);
-    const mixed = await run("init", "--from", "old.pem", "--algorithm", "HS256");
+    const mixed = await inProcess("init", "--from", "old.pem", "--algorithm", "HS256");
     expect(mixed.stderr).to.contain("a PEM").and.not.contain("BEGIN");
   });
 
@@ -223,7 +227,7 @@ describe("svc-keys", function () {
 
   it("replaces a leaked key immediately with retire --now", async () => {
     const { changed } = await json("init", "--algorithm", "ES256");
-    const alone = await run("retire", changed[0] ?? "", "--now");
+    const alone = await inProcess("retire", changed[0] ?? "", "--now");
     expect(alone.code).to.equal(1);
     expect(alone.stderr).to.contain("add another key first");
     await json("add");
@@ -239,14 +243,15 @@ describe("svc-keys", function () {
 
   it("accepts a kid that begins with a dash", async () => {
     await json("init", "--algorithm", "HS256");
-    const { code, stderr } = await run("retire", `-${"a".repeat(42)}`, "--now");
+    const { code, stderr } = await inProcess("retire", `-${"a".repeat(42)}`, "--now");
     expect(code).to.equal(1);
     expect(stderr).to.contain(`the ring has no key "-${"a".repeat(42)}"`);
   });
 
   it("exits with 1 and a machine-readable reason when a change is rejected", async () => {
     const reasonOf = async (...args: readonly string[]): Promise<unknown> => {
-      const { code, stdout, stderr } = await run(...args, "--json");
+      // `list` runs in a process of its own, to check the exit code.
+      const { code, stdout, stderr } = await (args[0] === "list" ? run : inProcess)(...args, "--json");
       expect(code).to.equal(1);
       expect(stdout).to.equal("");
       const told = JSON.parse(stderr) as { code: string; reason: string };
@@ -284,7 +289,7 @@ describe("svc-keys", function () {
 
   it("prints its usage on --help and without arguments", async () => {
     for (const args of [[], ["list", "--help"]]) {
-      const { code, stdout } = await run(...args);
+      const { code, stdout } = await (args.length === 0 ? run : inProcess)(...args);
       expect(code).to.equal(0);
       expect(stdout).to.match(/^Usage: svc-keys <command>/);
     }
@@ -329,7 +334,7 @@ describe("svc-keys", function () {
     expect(stderr).to.equal(
       "svc-keys: lst is not a command; did you mean list?\nrun svc-keys --help for more\n",
     );
-    const told = await run("init", "--rsa-bits", "1024", "--json");
+    const told = await inProcess("init", "--rsa-bits", "1024", "--json");
     expect([told.code, told.stdout]).to.deep.equal([2, ""]);
     expect(JSON.parse(told.stderr)).to.include({ code: "ERR_SVC_KEYS_USAGE" });
     expect(await readdir(folder)).to.deep.equal([]);
