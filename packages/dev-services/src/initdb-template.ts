@@ -4,17 +4,17 @@ import { existsSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 
 /**
- * Returns the path of the data folder that the test servers of a run copy: a run starts dozens of servers, and initdb takes
+ * Returns the path of the data folder that the servers of a test run copy: a run starts dozens of servers, and initdb takes
  * half a second of CPU time. Undefined outside `npm test`, for a server with a password, and on systems without `cp`.
  *
  * @param content what determines the content of the folder: the programs and the arguments of initdb
  */
 export function templatePath(
-  { purpose, password }: { readonly purpose: "test" | "demo"; readonly password?: string | undefined },
+  { password }: { readonly password?: string | undefined },
   content: readonly string[],
 ): string | undefined {
   const run = process.env.SVC_TEST_RUN ?? "";
-  const isSuitable = purpose === "test" && password === undefined && process.platform !== "win32";
+  const isSuitable = password === undefined && process.platform !== "win32";
   if (!isSuitable || run === "" || !existsSync(run)) return undefined;
   const name = createHash("sha256").update(content.join("\0")).digest("hex").slice(0, 12);
   return join(run, `initdb-${name}`);

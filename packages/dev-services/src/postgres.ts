@@ -63,12 +63,18 @@ export async function joinPostgres(options: PostgresOptions, infoFile: string): 
   return joinedServer(result, options);
 }
 
+/** The programs that were found, by the value of `only`, because every search starts a program. */
+const foundBefore = new Map<PostgresOptions["only"], PostgresBinaries>();
+
 /**
  * Returns the programs that {@link startPostgres} runs.
  *
  * @throws NoServerError if PostgreSQL is not installed
  */
 export function requirePostgres(options: PostgresOptions): PostgresBinaries {
+  const isUsual = options.env === undefined && options.installedUnder === undefined;
+  const before = isUsual ? foundBefore.get(options.only) : undefined;
+  if (before !== undefined) return before;
   const variable = options.purpose === "test" ? "SVC_TEST_DATABASE_URL" : "DATABASE_URL";
   const attempts: Attempt[] = [
     { rung: variable, reason: "not set" },
@@ -76,7 +82,10 @@ export function requirePostgres(options: PostgresOptions): PostgresBinaries {
   ];
   const { env = process.env, installedUnder, only } = options;
   const binaries = findPostgres(env, serverAccount(), attempts, installedUnder, only);
-  if (binaries !== undefined) return binaries;
+  if (binaries !== undefined) {
+    if (isUsual) foundBefore.set(only, binaries);
+    return binaries;
+  }
   const remedy = "npm install --include=optional, or install PostgreSQL 15 or newer";
   throw new NoServerError("PostgreSQL", attempts, remedy);
 }
@@ -109,7 +118,17 @@ async function launched(
   await endOrphan(site);
   const running = await runServer(site, started);
   await createDatabase(running.port, options);
+  if (isTemporary && infoFile !== undefined) await fillCaches(running.port, options);
   return server(site, watchdog, running, started, infoFile);
+}
+
+/**
+ * Connects to template1. The first connection to a database writes cache files, which the databases of the tests then
+ * get as copies.
+ */
+function fillCaches(port: number, { password }: PostgresOptions): Promise<unknown> {
+  const config = { connectionString: urlOf(port, password, "template1"), connectionTimeoutMillis: 10_000 };
+  return withClient(config, (client) => client.query("select"));
 }
 
 async function createDatabase(port: number, { database, password }: PostgresOptions): Promise<void> {

@@ -67,6 +67,7 @@ export function demoProcess(
       NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
       CHECKOUT: checkout.path,
       ...recorder(),
+      ...testRun(),
       ...env,
     },
   });
@@ -125,6 +126,12 @@ function commandLines(): readonly string[] {
 function recorder(): NodeJS.ProcessEnv {
   const { RECORD_EXCHANGES, NODE_OPTIONS } = process.env;
   return RECORD_EXCHANGES === undefined ? {} : { RECORD_EXCHANGES, NODE_OPTIONS };
+}
+
+/** Returns the variable with which the databases of demos copy the data of one initdb. Only `npm test` sets it. */
+function testRun(): NodeJS.ProcessEnv {
+  const { SVC_TEST_RUN } = process.env;
+  return SVC_TEST_RUN === undefined ? {} : { SVC_TEST_RUN };
 }
 
 async function untilNobodyUses(folder: string): Promise<void> {
