@@ -222,17 +222,22 @@ describe("the metrics of the process", () => {
 describe("the delay of the event loop", () => {
   it("MET-7 shows a stall in the next scrape, and is reset after it", async () => {
     await using counted = metrics({ defaultMetrics: false });
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    const end = performance.now() + 200;
-    while (performance.now() < end);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    const first = await samples(counted, "nodejs_eventloop_lag");
+    let first: Readonly<Record<string, string>> = {};
+    // Node's monitor measures from its second tick, which on a busy machine may come after the stall.
+    await until("a scrape shows a stall", async () => {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      const end = performance.now() + 200;
+      while (performance.now() < end);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      first = await samples(counted, "nodejs_eventloop_lag");
+      return Number(first["nodejs_eventloop_lag_max_seconds"]) > 0.15;
+    });
     expect(first).to.have.all.keys(
       ["min", "max", "mean", "stddev", "p50", "p90", "p99"].map(
         (each) => `nodejs_eventloop_lag_${each}_seconds`,
       ),
     );
-    expect(Number(first["nodejs_eventloop_lag_max_seconds"])).to.be.within(0.15, 20);
+    expect(Number(first["nodejs_eventloop_lag_max_seconds"])).to.be.below(20);
     // On a busy machine a later interval may contain an even longer stall than the test's own, so scrape until the maximum
     // is lower.
     await until("the stall is reset", async () => {
