@@ -102,5 +102,5 @@ export function inTenant(kit: Kit, answer: Answer, tenant: string, what: string)
 
 /** Whether the subject of a token without a tenant is used as the tenant. */
 export function subjectsAreTenants(kit: Kit): boolean {
-  return kit.settings.tenancy.sources.includes("user");
+  return kit.has("auth") && kit.settings.tenancy.sources.includes("user");
 }
