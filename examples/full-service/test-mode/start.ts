@@ -97,6 +97,7 @@ export async function startTestMode(
     { SVC_PORT: String(port), SVC_TELEMETRY_ENDPOINT: endpoint },
     (line) => void writeSync(log, line),
   );
+  // Without an endpoint, so that the kit also checks the rules about a service that exports no spans.
   const second = await startReplica({ SVC_PORT: "0" }, () => undefined);
   await untilReady(first);
   const running = cleanup.move();

@@ -44,9 +44,11 @@ export async function createLogReader(source: string | (() => string | Promise<s
     /** Returns the lines that contain a string, once one of them matches `fits` or the wait has timed out. */
     async about(text: string, fits: (line: LogLine) => boolean = () => true): Promise<readonly LogLine[]> {
       const deadline = performance.now() + patienceMs;
-      for (;;) {
+      const found: LogLine[] = [];
+      for (let read = 0; ;) {
         await refresh();
-        const found = lines.filter((line) => line.text.includes(text));
+        for (const line of lines.slice(read)) if (line.text.includes(text)) found.push(line);
+        read = lines.length;
         if (found.some(fits) || performance.now() > deadline) return found;
         await sleep(20);
       }
@@ -81,6 +83,7 @@ function textReader(give: () => string | Promise<string>): () => Promise<string>
   let at = 0;
   return async () => {
     const text = await give();
+    if (text.length === at) return "";
     const more = text.slice(at);
     at = text.length;
     return more;

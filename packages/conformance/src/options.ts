@@ -90,7 +90,7 @@ export const definition = {
     }),
     keySetPatienceSeconds: optional(
       "number",
-      "how long the service may take to fetch a new key, which it may do once a minute",
+      "how long the service may take to fetch a new key; it may fetch only once a minute",
       { default: 65 },
     ),
     concurrency: optional("number", "the number of concurrent checks", { default: 8 }),

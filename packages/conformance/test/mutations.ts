@@ -14,6 +14,7 @@ import { federatedMutations } from "./mutations/federated.ts";
 import { outageMutations } from "./mutations/outages-and-keys.ts";
 import { refreshMutations } from "./mutations/refreshing.ts";
 import { sessionMutations } from "./mutations/sessions.ts";
+import { silentReplicaMutations } from "./mutations/silent-replicas.ts";
 import { systemMutations } from "./mutations/system.ts";
 import { telemetryMutations } from "./mutations/telemetry.ts";
 import { tokenMutations } from "./mutations/tokens.ts";
@@ -50,6 +51,7 @@ export const mutations = (): readonly Mutation[] => [
   // These services wait for exports, while the kit checks the others.
   ...telemetryMutations(),
   ...gatewayMutations(),
+  ...silentReplicaMutations(),
   ...alike(rateLimitMutations(), ["RATE", "ERR"]),
   ...alike(descriptionMutations(), ["DOC", "ERR"]),
   ...systemMutations(),

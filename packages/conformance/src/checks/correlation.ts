@@ -1,15 +1,13 @@
-import type { IncomingHttpHeaders } from "node:http";
 import type { Answer } from "../answer.ts";
 import { check, type Check } from "../check.ts";
 import type { Verdict } from "../conformance-report.ts";
-import { grant } from "../grant.ts";
 import type { Kit } from "../kit.ts";
-import { requestOf } from "../requests.ts";
 import { show } from "../show.ts";
 import { fail, must, notApplicable, pass, ruledOut } from "../verdict.ts";
-import { exportsSpans } from "./export-state.ts";
+import { whereOf, withoutExport } from "./export-state.ts";
 import { askWithId, linesAbout } from "./logs.ts";
 import { ordinary, samplesOf } from "./samples.ts";
+import { traced, traceparent, tracestate, valid, wasRead } from "./trace-context.ts";
 
 /** Requests a path that does not exist, because the problem response contains the service's request id. */
 function unknownPath(kit: Kit, headers: readonly (readonly [string, string])[]): Promise<Answer> {
@@ -19,80 +17,6 @@ function unknownPath(kit: Kit, headers: readonly (readonly [string, string])[]):
 /** Returns the request id of a response, from its header or body. */
 function idOf(answer: Answer): unknown {
   return answer.header("x-request-id") ?? answer.object?.["request_id"];
-}
-
-/** The id of the span in which the kit sends its requests. */
-export const callerSpanId = "00f067aa0ba902b7";
-
-export function traceparent(traceId: string, flags = "01"): string {
-  return `00-${traceId}-${callerSpanId}-${flags}`;
-}
-
-/** Returns a unique trace id of 32 hex digits. */
-export function newTraceId(kit: Kit): string {
-  return `a${kit.unique()}${kit.unique()}`
-    .replaceAll(/[^0-9a-f]/g, "")
-    .padEnd(32, "a")
-    .slice(0, 32);
-}
-
-interface Traced {
-  /** The trace id as sent; in an invalid traceparent it may be malformed. */
-  readonly traceId: string;
-  /** Whether the log contains a line about the request, with or without the trace id. */
-  readonly inLog: boolean;
-  readonly logged: boolean;
-  readonly loggedAsTraceId: boolean;
-  readonly sent: IncomingHttpHeaders | undefined;
-  /** The request id that was sent and the one that the service uses. */
-  readonly ids: readonly string[];
-}
-
-const tracestate = "vendor=opaque,other=1";
-
-/** Sends a request with a trace context, then reads its log lines and the service's outbound call. */
-async function traced(kit: Kit, make: (traceId: string) => string): Promise<Traced> {
-  const header = make(newTraceId(kit));
-  const traceId = header.split("-")[1] ?? header;
-  const requestId = kit.unique();
-  const headers = [
-    ["X-Request-ID", requestId],
-    ["traceparent", header],
-    ["tracestate", tracestate],
-  ] as const;
-  let sent: IncomingHttpHeaders | undefined;
-  let answer: Answer;
-  const { outbound } = kit.settings.probes;
-  if (outbound === undefined) {
-    answer = await kit.get(`/${kit.unique()}`, { headers });
-  } else {
-    const echo = await kit.echo();
-    const call = requestOf(outbound);
-    const path = call.path.replaceAll("{url}", encodeURIComponent(echo.urlFor(requestId)));
-    answer = await kit.ask(outbound, { path, headers, token: grant(kit) });
-    sent = echo.headersOf(requestId);
-  }
-  const ownId = answer.header("x-request-id") ?? requestId;
-  const about = await linesAbout(kit, ownId);
-  const has = (value: unknown): boolean =>
-    typeof value === "string" && value.toLowerCase().includes(traceId.toLowerCase());
-  return {
-    traceId,
-    ids: [requestId, ownId],
-    sent,
-    inLog: about.length > 0,
-    logged: about.some(({ text }) => has(text)),
-    loggedAsTraceId: about.some(({ value }) => has(value?.["trace_id"])),
-  };
-}
-
-export function valid(kit: Kit): Promise<Traced> {
-  return kit.once("valid trace", () => traced(kit, (traceId) => traceparent(traceId)));
-}
-
-/** Whether the log or the outbound call shows that the service read the request's trace context. */
-function wasRead({ logged, sent, traceId }: Traced): boolean {
-  return logged || String(sent?.["traceparent"]).includes(traceId);
 }
 
 function needsSight(kit: Kit): Verdict | undefined {
@@ -266,14 +190,19 @@ export const correlationChecks: readonly Check[] = [
     );
   }),
   check("COR-15", { needs: ["probe:outbound"] }, async (kit) => {
-    if (await exportsSpans(kit)) return ruledOut("the service exports spans");
-    const { sent, traceId } = await valid(kit);
-    // COR-13 checks a missing traceparent.
-    if (sent?.["traceparent"] === undefined) return pass;
+    const at = await withoutExport(kit);
+    if (at === undefined) return ruledOut("the service exports spans");
+    const { sent, traceId } = await valid(kit, at);
+    if (at === kit.http) {
+      // COR-13 checks a missing traceparent.
+      if (sent?.["traceparent"] === undefined) return pass;
+    } else if (sent === undefined) {
+      return notApplicable("no outbound call of the second replica arrived");
+    }
     return must(
       sent["traceparent"] === traceparent(traceId) &&
         (sent["tracestate"] === undefined || sent["tracestate"] === tracestate),
-      show(sent["traceparent"]),
+      `${show(sent["traceparent"])}${whereOf(kit, at)}`,
       "the caller's trace context, unchanged",
     );
   }),

@@ -1,4 +1,5 @@
-import { isObject, type JsonObject } from "../answer.ts";
+import { isObject, type JsonObject, NoAnswer, orReason } from "../answer.ts";
+import type { HttpClient } from "../http-client.ts";
 import { type Kit, until } from "../kit.ts";
 import { checksOf } from "./readiness.ts";
 
@@ -22,8 +23,8 @@ export interface ExportState {
   readonly status: number;
 }
 
-export async function exportState(kit: Kit): Promise<ExportState> {
-  const answer = await kit.get("/ready");
+export async function exportState(kit: Kit, at: HttpClient = kit.http): Promise<ExportState> {
+  const answer = await at.send({ path: "/ready" });
   const results = checksOf(answer);
   const found = Object.values(results).find((each) => stateOf(each) !== undefined) ?? results["telemetry"];
   const result = isObject(found) ? found : undefined;
@@ -48,4 +49,21 @@ export function untilState(kit: Kit, state: State, forMs: number): Promise<Expor
 export async function exportsSpans(kit: Kit): Promise<boolean> {
   if (!kit.has("telemetry") || kit.otlp !== undefined) return kit.has("telemetry");
   return (await exportState(kit)).state !== "off";
+}
+
+/**
+ * Returns the client for a replica that exports no spans: the service itself, else the second replica if its `/ready` says
+ * that it is not exporting. Undefined if there is none.
+ */
+export async function withoutExport(kit: Kit): Promise<HttpClient | undefined> {
+  if (!(await exportsSpans(kit))) return kit.http;
+  if (kit.replica === undefined) return undefined;
+  // Without this report, the rules about a service that exports nothing might not apply to the replica.
+  const report = await orReason(exportState(kit, kit.replica));
+  return report instanceof NoAnswer || report.state !== "off" ? undefined : kit.replica;
+}
+
+/** Returns the end of a message about a replica: an empty string for the service itself. */
+export function whereOf(kit: Kit, at: HttpClient): string {
+  return at === kit.replica ? " at the second replica" : "";
 }

@@ -1,13 +1,14 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { check, type Check, given, type Need } from "../check.ts";
 import { grant } from "../grant.ts";
+import type { HttpClient } from "../http-client.ts";
 import { type Kit, until } from "../kit.ts";
 import type { ReceivedSpan } from "../otlp/index.ts";
-import { requestOf } from "../requests.ts";
+import { requestOf, withExtra } from "../requests.ts";
 import { show } from "../show.ts";
 import { must, notApplicable } from "../verdict.ts";
-import { newTraceId, traceparent } from "./correlation.ts";
-import { exportsSpans } from "./export-state.ts";
+import { whereOf, withoutExport } from "./export-state.ts";
+import { newTraceId, traceparent } from "./trace-context.ts";
 import { exportPatienceMs } from "./traced-calls.ts";
 
 const needs: readonly Need[] = ["gateway", "upstream", "probe:gateway"];
@@ -22,17 +23,14 @@ interface PassedOn {
 }
 
 /** Sends a request with a trace context through the gateway. */
-function passedOn(kit: Kit): Promise<PassedOn> {
-  return kit.once("a request through the gateway", async () => {
-    const probe = given(kit.settings.probes.gateway);
+function passedOn(kit: Kit, at: HttpClient = kit.http): Promise<PassedOn> {
+  return kit.once(`a request through the gateway${whereOf(kit, at)}`, async () => {
+    const request = requestOf(given(kit.settings.probes.gateway));
     const name = kit.unique();
     const traceId = newTraceId(kit);
     const sent = traceparent(traceId);
-    await kit.ask(probe, {
-      path: `${requestOf(probe).path.replace(/\/$/, "")}/${name}`,
-      headers: [["traceparent", sent]],
-      token: grant(kit),
-    });
+    const path = `${request.path.replace(/\/$/, "")}/${name}`;
+    await at.send(withExtra(request, { path, headers: [["traceparent", sent]], token: grant(kit) }));
     return { traceId, sent, received: given(kit.upstream).headersOf(name) };
   });
 }
@@ -56,12 +54,13 @@ async function gatewaySpans(kit: Kit, traceId: string): Promise<readonly Receive
 /** The rules on requests that a gateway passes on. */
 export const gatewayChecks: readonly Check[] = [
   check("GW-2", { needs }, async (kit) => {
-    if (await exportsSpans(kit)) return notApplicable("the service exports spans");
-    const { sent, received } = await passedOn(kit);
+    const at = await withoutExport(kit);
+    if (at === undefined) return notApplicable("the service exports spans");
+    const { sent, received } = await passedOn(kit, at);
     if (received === undefined) return notApplicable(notPassedOn);
     return must(
       received["traceparent"] === sent,
-      show(received["traceparent"]),
+      `${show(received["traceparent"])}${whereOf(kit, at)}`,
       "the traceparent of the client, unchanged",
     );
   }),

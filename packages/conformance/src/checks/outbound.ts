@@ -6,7 +6,7 @@ import type { Kit } from "../kit.ts";
 import { requestOf } from "../requests.ts";
 import { show } from "../show.ts";
 import { must, notApplicable } from "../verdict.ts";
-import { newTraceId, traceparent, valid } from "./correlation.ts";
+import { newTraceId, traceparent, valid } from "./trace-context.ts";
 import { exported } from "./traced-calls.ts";
 
 const noCall = "no outbound call arrived: see COR-5";

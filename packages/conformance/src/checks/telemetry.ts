@@ -4,10 +4,10 @@ import type { Verdict } from "../conformance-report.ts";
 import type { Kit } from "../kit.ts";
 import type { ReceivedSpan } from "../otlp/index.ts";
 import { short, show } from "../show.ts";
-import { fail, is, must, mustBe, notApplicable, ruledOut, statusIs } from "../verdict.ts";
-import { callerSpanId, valid } from "./correlation.ts";
-import { type ExportState, exportState } from "./export-state.ts";
+import { fail, is, must, notApplicable, ruledOut, statusIs } from "../verdict.ts";
+import { type ExportState, exportState, whereOf, withoutExport } from "./export-state.ts";
 import { health } from "./system.ts";
+import { callerSpanId, valid } from "./trace-context.ts";
 import {
   type Exported,
   exported,
@@ -80,11 +80,14 @@ export const telemetryChecks: readonly Check[] = [
   }),
   ofResource("TRACE-4", { "service.name": "service" }),
   check("TRACE-5", { needs: ["telemetry"] }, async (kit) => {
-    if (kit.otlp !== undefined) return ruledOut("the service has an endpoint");
-    const { state, result } = await exportState(kit);
-    if (state === undefined) return notApplicable(noReport);
-    if (state !== "off") return ruledOut("the service has an endpoint");
-    return mustBe(result?.["healthy"] === true, { healthy: result?.["healthy"] }, "not a failure");
+    const at = await withoutExport(kit);
+    if (at === undefined) {
+      const hasReport = kit.otlp !== undefined || (await exportState(kit)).state !== undefined;
+      return hasReport ? ruledOut("the service has an endpoint") : notApplicable(noReport);
+    }
+    const { result } = await exportState(kit, at);
+    const seen = `healthy ${show(result?.["healthy"])}${whereOf(kit, at)}`;
+    return must(result?.["healthy"] === true, seen, "not a failure");
   }),
   ofSpans("TRACE-7", ["probe:templated"], function* ({ calls, ofTemplate, ofTenant }, kit) {
     for (const call of calls) {
@@ -144,7 +147,7 @@ export const telemetryChecks: readonly Check[] = [
       if (span === undefined) continue;
       yield must(
         span.traceId === call.traceId && span.parentSpanId === callerSpanId,
-        `${call.what}: another trace or parent than in the traceparent of the request`,
+        `${call.what}: trace or parent differs from the traceparent of the request`,
         "a server span in the trace of the caller",
       );
     }

@@ -4,9 +4,9 @@ import { type Kit, until } from "../kit.ts";
 import type { ReceivedSpan } from "../otlp/index.ts";
 import type { Probe } from "../options.ts";
 import { type Extra, requestOf } from "../requests.ts";
-import { newTraceId, traceparent, valid } from "./correlation.ts";
 import { type ExportState, untilState } from "./export-state.ts";
 import { askWithId } from "./logs.ts";
+import { newTraceId, traceparent, valid } from "./trace-context.ts";
 
 /** A request with a trace context, and its response. */
 export interface TracedCall {

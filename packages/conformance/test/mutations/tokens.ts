@@ -79,14 +79,14 @@ export const tokenMutations = (): readonly Mutation[] => [
   {
     rule: "AUTH-8",
     what: "exp is not checked",
-    base: "full",
+    base: "swift",
     differences: claim("exp", (value) => isBetween(value, -100_000, 0), later),
     unjudged: ["AUTH-30"],
   },
   {
     rule: "AUTH-8",
     what: "nbf is not checked",
-    base: "full",
+    base: "swift",
     differences: claim("nbf", (value) => isBetween(value, 30, 1000), now),
   },
   {
@@ -101,19 +101,19 @@ export const tokenMutations = (): readonly Mutation[] => [
   {
     rule: "AUTH-8",
     what: "exp is checked without leeway",
-    base: "full",
+    base: "swift",
     differences: refusing(({ claims }) => isBetween(claims["exp"], -29, 0)),
   },
   ...["exp", "iat", "sub"].map((name): Mutation => ({
     rule: "AUTH-9",
     what: `${name} may be missing`,
-    base: name === "iat" ? "reduced" : "full",
+    base: name === "iat" ? "reduced" : "swift",
     differences: claim(name, isMissing, { exp: later, iat: now, sub: "ann" }[name]),
   })),
   {
     rule: "AUTH-20",
     what: "tokens may have any length",
-    base: "full",
+    base: "swift",
     differences: claim("pad", (value) => typeof value === "string", undefined),
   },
   {
@@ -136,7 +136,7 @@ export const tokenMutations = (): readonly Mutation[] => [
   {
     rule: "AUTH-22",
     what: "a kid may have any length",
-    base: "full",
+    base: "swift",
     differences: overlook(({ header }) => {
       if (String(header["kid"]).length <= 256) return false;
       delete header["kid"];
@@ -146,19 +146,19 @@ export const tokenMutations = (): readonly Mutation[] => [
   {
     rule: "AUTH-23",
     what: "an exp beyond any date is accepted",
-    base: "full",
+    base: "swift",
     differences: claim("exp", (value) => typeof value === "number" && value > 8.64e12, later),
   },
   {
     rule: "AUTH-39",
     what: "control characters in jti are accepted",
-    base: "full",
+    base: "swift",
     differences: claim("jti", (value) => typeof value === "string" && /\p{Cc}/u.test(value), "plain"),
   },
   {
     rule: "AUTH-24",
     what: "crit is ignored",
-    base: "full",
+    base: "swift",
     differences: overlook(({ header }) => {
       if (header["crit"] === undefined) return false;
       delete header["crit"];
@@ -184,7 +184,7 @@ export const tokenMutations = (): readonly Mutation[] => [
   {
     rule: "AUTH-27",
     what: "scopes are read only from a string",
-    base: "full",
+    base: "swift",
     differences: overlook(({ claims }) => {
       if (!Array.isArray(claims["scope"])) return false;
       delete claims["scope"];
@@ -194,7 +194,7 @@ export const tokenMutations = (): readonly Mutation[] => [
   {
     rule: "AUTH-28",
     what: "a number is accepted as sub",
-    base: "full",
+    base: "swift",
     differences: claim("sub", (value) => typeof value === "number", "7"),
   },
   {
@@ -210,13 +210,13 @@ export const tokenMutations = (): readonly Mutation[] => [
   {
     rule: "AUTH-29",
     what: "a token with iat in the future is accepted",
-    base: "full",
+    base: "swift",
     differences: claim("iat", (value) => isBetween(value, 30, 1000), now),
   },
   {
     rule: "AUTH-30",
     what: "a token is accepted when its exp is exactly at the leeway",
-    base: "full",
+    base: "swift",
     differences: claim("exp", (value) => isBetween(value, -33, -27), later),
   },
   {
@@ -232,13 +232,13 @@ export const tokenMutations = (): readonly Mutation[] => [
   {
     rule: "CLAIM-4",
     what: "a token with typ access is refused",
-    base: "full",
+    base: "swift",
     differences: refusing(({ claims }) => claims["typ"] === "access"),
   },
   {
     rule: "CLAIM-5",
     what: "rights are read from grt",
-    base: "full",
+    base: "swift",
     differences: overlook(({ claims }) => {
       const grt = claims["grt"] as { scopes: readonly string[] } | undefined;
       if (grt === undefined || claims["typ"] === "refresh") return false;

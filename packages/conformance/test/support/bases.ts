@@ -1,5 +1,16 @@
-import { generateKeyPairSync } from "node:crypto";
 import type { ConformanceOptions, Keys, Probes } from "@svc/conformance";
+import {
+  ellipticAuth,
+  ellipticKeys,
+  privatePem,
+  rsaAuth,
+  rsaKeys,
+  secret,
+  secretAuth,
+  secretKeys,
+} from "./base-keys.ts";
+
+export { privatePem, publicPem, secret } from "./base-keys.ts";
 
 /** The session settings of a base. */
 export interface SessionsBase {
@@ -30,19 +41,14 @@ export interface Base {
   readonly limited?: boolean;
   /** Whether the service exports its spans to the kit. */
   readonly serveOtlp?: boolean;
+  /** Starts a second replica, which exports no spans. */
+  readonly silentReplica?: boolean;
   /**
-   * How the service issues tokens; undefined if it does not. The dependencies of such a base cannot be broken: other
-   * bases cover those rules.
+   * How the service issues tokens; undefined if it does not. The kit cannot break the dependencies of such a
+   * service: other bases cover the rules on broken dependencies.
    */
   readonly sessions?: SessionsBase;
 }
-
-const { publicKey, privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
-export const publicPem: string = publicKey.export({ type: "spki", format: "pem" }).toString();
-export const privatePem: string = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
-export const secret = "a-secret-of-forty-characters-or-somewhat-more";
-
-const elliptic = generateKeyPairSync("ec", { namedCurve: "P-256" });
 
 const service = `
 [service]
@@ -59,39 +65,6 @@ const gatewayTable = `
 [plugin.gateway.routes.kit]
 prefix = "/behind"
 targets = ["{upstream}"]
-`;
-
-const rsaKeys: Keys = {
-  algorithm: "RS256",
-  algorithms: ["RS256", "PS256"],
-  privateKey: privatePem,
-  issuer: "https://issuer.example",
-  audience: "tested",
-};
-
-const rsaAuth = `
-[plugin.auth]
-mode = "public_key"
-algorithms = ["RS256", "PS256"]
-public_key = """${publicPem}"""
-issuer = "https://issuer.example"
-audience = "tested"
-`;
-
-const ellipticKeys: Keys = {
-  algorithm: "ES256",
-  privateKey: elliptic.privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
-  issuer: "https://issuer.example",
-  audience: "tested",
-};
-
-const ellipticAuth = `
-[plugin.auth]
-mode = "public_key"
-algorithms = ["ES256"]
-public_key = """${elliptic.publicKey.export({ type: "spki", format: "pem" }).toString()}"""
-issuer = "https://issuer.example"
-audience = "tested"
 `;
 
 function tenancyTable(settings: string): string {
@@ -115,6 +88,18 @@ const enabled = (...names: string[]): string =>
 const features = ["metrics", "security_headers", "auth", "tenancy"] as const;
 const signed = { sources: ["token", "subdomain", "path"], baseDomain: "svc.example" } as const;
 
+const required = `require_tenant = true
+exempt_paths = ["/open", "/mixed", "/outbound", "/break/*", "/restore/*"]`;
+
+const traced = {
+  toml: `${service}${enabled("auth", "tenancy", "telemetry", "gateway")}${ellipticAuth}${tenancyTable('sources = ["token", "subdomain", "path"]')}${gatewayTable}`,
+  keys: ellipticKeys,
+  tenancy: signed,
+  features: [...features, "telemetry", "gateway"],
+  serveOtlp: true,
+  serveUpstream: true,
+} satisfies Base;
+
 export const bases = {
   /** All features enabled; the service verifies tokens with a configured RSA key. */
   full: {
@@ -123,27 +108,22 @@ export const bases = {
     tenancy: signed,
     features,
   },
-  /** Like `full`, but with an ES256 key, which signs 20 times as fast; for rules unrelated to tokens. */
+  /** Like `full`, but with a secret: signing and verifying are much faster. For rules unrelated to public keys. */
   swift: {
-    toml: `${service}${enabled("auth", "tenancy", "gateway")}${ellipticAuth}${tenancyTable('sources = ["token", "subdomain", "path"]')}${gatewayTable}`,
-    keys: ellipticKeys,
+    toml: `${service}${enabled("auth", "tenancy", "gateway")}${secretAuth}${tenancyTable('sources = ["token", "subdomain", "path"]')}${gatewayTable}`,
+    keys: secretKeys,
     tenancy: signed,
     features: [...features, "gateway"],
     serveUpstream: true,
   },
   /** Like `swift`, and exports its spans to the kit. */
-  traced: {
-    toml: `${service}${enabled("auth", "tenancy", "telemetry", "gateway")}${ellipticAuth}${tenancyTable('sources = ["token", "subdomain", "path"]')}${gatewayTable}`,
-    keys: ellipticKeys,
-    tenancy: signed,
-    features: [...features, "telemetry", "gateway"],
-    serveOtlp: true,
-    serveUpstream: true,
-  },
+  traced,
+  /** Like `traced`, with a second replica that exports no spans. */
+  halfTraced: { ...traced, silentReplica: true },
   /** Describes its routes, and limits the requests of each caller to one of them. */
   described: {
-    toml: `${service}${enabled("openapi", "auth", "tenancy")}${ellipticAuth}${tenancyTable('sources = ["token", "subdomain"]')}`,
-    keys: ellipticKeys,
+    toml: `${service}${enabled("openapi", "auth", "tenancy")}${secretAuth}${tenancyTable('sources = ["token", "subdomain"]')}`,
+    keys: secretKeys,
     tenancy: { ...signed, sources: ["token", "subdomain"] },
     features: [...features, "openapi", "rate_limit"],
     limited: true,
@@ -188,23 +168,23 @@ export const bases = {
   },
   /** Every request needs a tenant, and the subdomain, an unsigned source, comes before the token. */
   required: {
-    toml: `${service}${enabled("auth", "tenancy")}${ellipticAuth}${tenancyTable('sources = ["subdomain", "token"]\nrequire_tenant = true\nexempt_paths = ["/open", "/mixed", "/outbound", "/break/*", "/restore/*"]')}`,
-    keys: ellipticKeys,
+    toml: `${service}${enabled("auth", "tenancy")}${secretAuth}${tenancyTable(`sources = ["subdomain", "token"]\n${required}`)}`,
+    keys: secretKeys,
     tenancy: { ...signed, sources: ["subdomain", "token"], requireTenant: true },
     features,
   },
   /** A caller without a tenant may act in the tenant that the request names. */
   trusting: {
-    toml: `${service}trusted_hosts = ["127.0.0.1", "*.svc.example"]\n${enabled("auth", "tenancy")}${ellipticAuth}${tenancyTable('sources = ["token", "subdomain"]\ntrust_unscoped_principals = true')}`,
-    keys: ellipticKeys,
+    toml: `${service}trusted_hosts = ["127.0.0.1", "*.svc.example"]\n${enabled("auth", "tenancy")}${secretAuth}${tenancyTable('sources = ["token", "subdomain"]\ntrust_unscoped_principals = true')}`,
+    keys: secretKeys,
     tenancy: { ...signed, sources: ["token", "subdomain"], trustUnscopedPrincipals: true },
     features: [...features, "trusted_hosts"],
   },
-  /** The verified subject is the tenant if the token does not name one. */
+  /** Requires a tenant, which is the verified subject if the token does not name one. */
   user: {
-    toml: `${service}${enabled("auth", "tenancy")}${ellipticAuth}${tenancyTable('sources = ["token", "user"]')}`,
-    keys: ellipticKeys,
-    tenancy: { ...signed, sources: ["token", "user"] },
+    toml: `${service}${enabled("auth", "tenancy")}${secretAuth}${tenancyTable(`sources = ["token", "user"]\n${required}`)}`,
+    keys: secretKeys,
+    tenancy: { ...signed, sources: ["token", "user"], requireTenant: true },
     features,
   },
   /** Tenants and a rate limit without authentication, and tracing without an endpoint. */

@@ -48,6 +48,8 @@ export interface Differences extends Layer {
   readonly limit?: RateLimitOptions | undefined;
   /** Changes the exports of spans. */
   readonly exports?: ExportChange | undefined;
+  /** The changes of the second replica. Default: the same as those of the first. */
+  readonly replica?: Differences | undefined;
   /** Returns a layer for a service that fetches the key set from this URL. */
   readonly keySet?: ((url: string) => Layer) | undefined;
 }
@@ -86,7 +88,8 @@ export async function startUnderTest(
   differences: Differences = {},
 ): Promise<ServiceUnderTest> {
   const base: Base = bases[name];
-  const lines: string[] = [];
+  // One growing string, because the kit reads the whole log after almost every request.
+  const log = { text: "" };
   const keyPort = base.serveKeys === true ? await freePort() : undefined;
   const otlpPort = base.serveOtlp === true ? await freePort() : undefined;
   const upstreamPort = base.serveUpstream === true ? await freePort() : undefined;
@@ -98,13 +101,13 @@ export async function startUnderTest(
   const otlpUrl =
     otlpPort === undefined ? undefined : `http://kit:secret@127.0.0.1:${relay?.port ?? otlpPort}?key=secret`;
   const upstreamUrl = `http://127.0.0.1:${behind?.port ?? upstreamPort}`;
-  const parts = { base, differences, lines, keyUrl, otlpUrl, upstreamUrl, sessions };
+  const parts = { base, differences, log, keyUrl, otlpUrl, upstreamUrl, sessions };
   const services = [await startOne(parts, 0)];
-  if (base.sessions?.replica === true) services.push(await startOne(parts, 1));
+  if (base.sessions?.replica === true || base.silentReplica === true) services.push(await startOne(parts, 1));
   const [url = "", replica] = services.map(({ address }) => `http://127.0.0.1:${address?.port ?? 0}`);
   return {
     options: {
-      ...optionsFor(base, () => lines.join(""), { keyPort, otlpPort, upstreamPort }),
+      ...optionsFor(base, () => log.text, { keyPort, otlpPort, upstreamPort }),
       url,
       replica,
       probes: { ...probesFor(base), ...sessions?.probes },
@@ -125,7 +128,7 @@ interface Parts {
   readonly base: Base;
   readonly differences: Differences;
   /** The log of the first replica. */
-  readonly lines: string[];
+  readonly log: { text: string };
   readonly keyUrl: string;
   readonly otlpUrl: string | undefined;
   readonly upstreamUrl: string;
@@ -133,9 +136,12 @@ interface Parts {
 }
 
 async function startOne(
-  { base, differences, lines, keyUrl, otlpUrl, upstreamUrl, sessions }: Parts,
+  { base, differences: given, log, keyUrl, otlpUrl, upstreamUrl, sessions }: Parts,
   replica: number,
 ): Promise<Service> {
+  const isSecond = replica > 0;
+  const differences = (isSecond ? given.replica : undefined) ?? given;
+  const exportsTo = isSecond && base.silentReplica === true ? undefined : otlpUrl;
   const broken = new Set<string>();
   let toml = base.toml
     ?.replace("{jwks}", keyUrl)
@@ -148,12 +154,16 @@ async function startOne(
   const service = await createService({
     ...(base.profile === "reduced" ? { profile: "reduced" } : { config: { toml: toml ?? "" } }),
     env: {
-      ...(otlpUrl === undefined ? {} : { SVC_TELEMETRY_ENDPOINT: otlpUrl }),
+      ...(exportsTo === undefined ? {} : { SVC_TELEMETRY_ENDPOINT: exportsTo }),
       ...base.env,
       ...differences.env,
     },
     signals: false,
-    logDestination: { write: (text) => void (replica === 0 && lines.push(changed(text, differences))) },
+    logDestination: {
+      write(text) {
+        if (!isSecond) log.text += changed(text, differences);
+      },
+    },
     checks: dependencies.map((each) => {
       const check = checkOf(each.name, each.critical, each.fault, broken);
       return differences.check?.(check) ?? check;
