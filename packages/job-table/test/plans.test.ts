@@ -53,9 +53,12 @@ describe("query plans", function () {
   }
 
   async function fill(name: string, status: string, available: string, locked: string): Promise<void> {
+    // The plans do not depend on the log or on the order of the ids, but without a log and in order the server needs a
+    // quarter less CPU time.
     await pool.query(
-      `insert into ${name} (id, task, status, available_at, locked_until)
-       select '${status}' || n, 'a', '${status}', ${available}, ${locked} from generate_series(1, ${MANY}) as n`,
+      `alter table ${name} set unlogged;
+       insert into ${name} (id, task, status, available_at, locked_until)
+       select '${status}' || lpad(n::text, 6, '0'), 'a', '${status}', ${available}, ${locked} from generate_series(1, ${MANY}) as n`,
     );
   }
 

@@ -43,7 +43,12 @@ export async function runChild(
   for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
   const child = spawn(process.execPath, ["--conditions=@svc/source", ...nodeArgs, program, ...args], {
     cwd: folder,
-    env: { PATH: process.env["PATH"], NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"], ...env },
+    env: {
+      PATH: process.env["PATH"],
+      NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
+      NODE_OPTIONS: process.env["NODE_OPTIONS"],
+      ...env,
+    },
     stdio: ["ignore", "pipe", "pipe", "ipc"],
   });
   let stdout = "";

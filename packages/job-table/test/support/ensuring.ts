@@ -1,6 +1,7 @@
-import { createJobTable } from "@svc/job-table";
 import { Pool } from "pg";
+import { createJobTable } from "../../src/job-table.ts";
 
+// Without the workers, the plugin and the page of `@svc/job-table`, because a test starts this program sixteen times.
 // Creates the table as a starting service does, once the test releases the lock for which all processes wait.
 const [url = "", name = ""] = process.argv.slice(2);
 const pool = new Pool({ connectionString: url, max: 1 });
