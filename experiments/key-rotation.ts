@@ -13,7 +13,7 @@ import { startService, type ServiceProcess } from "./harness/service-process.ts"
 import { together } from "./harness/together.ts";
 import { startStallMonitor, type StallMonitor } from "./harness/stall-monitor.ts";
 import type { KeyIssuerSettings } from "./services/key-issuer.ts";
-import type { KeyRest, KeyVerifierSettings } from "./services/key-verifier.ts";
+import type { KeyRest, KeyVerifierSettings } from "./services/key-verifying.ts";
 
 const minters = 4;
 const algorithms = ["ES256", "EdDSA", "RS256"] as const;
@@ -49,19 +49,25 @@ export const keyRotation: Experiment = {
   async run(run, report) {
     const folder = await mkdtemp(join(tmpdir(), "svc-key-rotation-"));
     try {
-      // In a short run, one issuer and key commands in this process are enough to show a variant's fault.
+      // In a short run, one issuer with the verifier in its process, and key commands in this process, are enough to show a
+      // variant's fault.
       const isSmall = run.quick && run.variant !== asBuilt;
       const commands = createKeyCommands(folder, !isSmall);
       await commands.run("init", "--algorithm", isSmall ? "EdDSA" : "RS256");
-      const settings: KeyIssuerSettings = { keys: folder };
+      const verifying = { maxAgeSeconds: ageOf(run.variant), tickMs };
+      const settings: KeyIssuerSettings = { keys: folder, ...(isSmall ? { verifying } : {}) };
       const start = (): Promise<ServiceProcess> => startService("key-issuer.ts", settings);
       const [one, two, three] = await together([start(), isSmall ? undefined : start(), startStallMonitor()]);
       await using first = one;
       await using second = two;
       await using stallMonitor = three;
       const jwksUrl = `http://127.0.0.1:${first.port}${keySetPath}?verifier`;
-      const verifying: KeyVerifierSettings = { jwksUrl, maxAgeSeconds: ageOf(run.variant), tickMs };
-      await using verifier = await startService("key-verifier.ts", verifying);
+      const alone: KeyVerifierSettings = { ...verifying, jwksUrl };
+      await using separate = isSmall ? undefined : await startService("key-verifier.ts", alone);
+      const verifier: Verifier = separate ?? {
+        port: await first.ask("verifier"),
+        ask: (question) => first.ask(question),
+      };
       const issuers: Scene["issuers"] = second === undefined ? [first] : [first, second];
       await rotations({ issuers, verifier, commands, stallMonitor, run, report });
     } finally {
@@ -76,9 +82,11 @@ function ageOf(variant: string): number {
   return variant === "broken-old-keys" ? 3 * maxAgeSeconds : maxAgeSeconds;
 }
 
+type Verifier = Pick<ServiceProcess, "port" | "ask">;
+
 interface Scene {
   readonly issuers: readonly [ServiceProcess, ...ServiceProcess[]];
-  readonly verifier: ServiceProcess;
+  readonly verifier: Verifier;
   readonly commands: KeyCommands;
   readonly stallMonitor: StallMonitor;
   readonly run: Run;
@@ -258,7 +266,7 @@ interface Load {
 
 interface Loaded {
   readonly issuers: readonly ServiceProcess[];
-  readonly verifier: ServiceProcess;
+  readonly verifier: Verifier;
   readonly tokenSeconds: number;
   readonly workers: number;
   /** Milliseconds between two requests of a minter (`mintMs`) and of a worker (`presentMs`). */
@@ -372,11 +380,7 @@ async function mint(issuer: ServiceProcess, seconds: number): Promise<Issued | u
   return status === 200 ? (JSON.parse(body) as Issued) : undefined;
 }
 
-function ask(
-  verifier: ServiceProcess,
-  token: string,
-  agent?: ReturnType<typeof keepAliveAgent>,
-): Promise<Outcome> {
+function ask(verifier: Verifier, token: string, agent?: ReturnType<typeof keepAliveAgent>): Promise<Outcome> {
   const headers = { Authorization: `Bearer ${token}` };
   return send(verifier.port, "/orders", { agent: agent ?? false, headers });
 }

@@ -197,8 +197,8 @@ function startSweepingOnce({ pool, table, seen, name }: Broken): () => Promise<v
       if (sweeps) sweptAt = performance.now();
       const jobs = sweeps ? await table.claim(concurrency) : await claimPending();
       for (const { id, attempts } of jobs) seen.start(id, attempts);
-      await pool.query(`delete from ${name} where id = any($1)`, [jobs.map(({ id }) => id)]);
-      if (jobs.length === 0) await delay(10);
+      if (jobs.length === 0) await delay(50);
+      else await pool.query(`delete from ${name} where id = any($1)`, [jobs.map(({ id }) => id)]);
     }
   };
   const looping = loop();

@@ -3,8 +3,7 @@ import { keepAliveAgent, send, tally } from "./harness/client.ts";
 import type { Experiment, Run } from "./harness/experiment.ts";
 import type { Report } from "./harness/report.ts";
 import { startService, type ServiceProcess } from "./harness/service-process.ts";
-import { together } from "./harness/together.ts";
-import { startStallMonitor, type StallMonitor } from "./harness/stall-monitor.ts";
+import { startStallMonitor } from "./harness/stall-monitor.ts";
 import type { ChattySettings } from "./services/chatty.ts";
 
 const clients = 8;
@@ -31,10 +30,8 @@ export const logPressure: Experiment = {
   async run(run, report) {
     const settings: ChattySettings = { linesPerRequest, variant: run.variant };
     const options = { execArgv: ["--expose-gc"], readOutput: false };
-    const [one, other] = await together([startService("chatty.ts", settings, options), startStallMonitor()]);
-    await using service = one;
-    await using stallMonitor = other;
-    const isAlive = await unread(service, stallMonitor, run, report);
+    await using service = await startService("chatty.ts", settings, options);
+    const isAlive = await unread(service, run, report);
     if (!isAlive) return;
     await closed(service, run, report);
   },
@@ -62,12 +59,7 @@ async function ask(service: ServiceProcess, count: number, ms = deadlineMs): Pro
   return { count: begun, failures };
 }
 
-async function unread(
-  service: ServiceProcess,
-  stallMonitor: StallMonitor,
-  run: Run,
-  report: Report,
-): Promise<boolean> {
+async function unread(service: ServiceProcess, run: Run, report: Report): Promise<boolean> {
   const warm = await ask(service, clients, firstDeadlineMs);
   const before = warm.failures.length === 0 ? await service.ask<number>("memory") : 0;
   const asked = warm.failures.length > 0 ? warm : await ask(service, run.cases ?? (run.quick ? 1000 : 5000));
@@ -82,8 +74,7 @@ async function unread(
   // A short run stops at the first broken rule.
   if (run.quick && growth >= mostGrowthMiB) return false;
 
-  service.readOutput();
-  await readToTheNotice(service, stallMonitor);
+  await readToTheNotice(service);
   const records = service.lines.map(recordOf);
   const dropped = records.reduce((sum, record) => sum + Number(record?.["dropped_lines"] ?? 0), 0);
   const whole = records.filter((record) =>
@@ -109,7 +100,10 @@ const mostReadingMs = 20_000;
 /**
  * Reads until the service reports lost lines, or no line has arrived for `quietMs`, not counting stalls of the machine.
  */
-async function readToTheNotice({ lines }: ServiceProcess, stallMonitor: StallMonitor): Promise<void> {
+async function readToTheNotice(service: ServiceProcess): Promise<void> {
+  const { lines } = service;
+  await using stallMonitor = await startStallMonitor();
+  service.readOutput();
   const began = performance.now();
   let [seen, seenAt] = [0, began];
   const since = (from: number): number =>

@@ -16,7 +16,7 @@ const fewestRequests = 600;
  * The number of requests between two samples in a short run of a variant. Every request adds a metric series in
  * `broken-labels`; in `broken-cache`, so many requests leave three times the permitted growth.
  */
-const fewestOf: Readonly<Record<string, number>> = { "broken-labels": 100, "broken-cache": 1200 };
+const fewestOf: Readonly<Record<string, number>> = { "broken-labels": 100, "broken-cache": 600 };
 const mib = 1024 * 1024;
 /** Maximum slope over the second half of a run, by least squares. */
 const mostSlopeMiBIn10Min = 1;

@@ -1,6 +1,7 @@
 import { createCache } from "@svc/cache";
 import { type RedisServer, startRedis } from "@svc/dev-services";
 import { setTimeout as delay } from "node:timers/promises";
+import { keepAliveAgent, type Outcome, send } from "./harness/client.ts";
 import { asBuilt, type Experiment, type Run } from "./harness/experiment.ts";
 import type { Report } from "./harness/report.ts";
 import { type ServiceProcess, startService } from "./harness/service-process.ts";
@@ -122,7 +123,8 @@ async function freeze(
   const end = begunAt + 1000 + frozenMs + 1000;
   const ports = replicas.map(({ port }) => port);
   const loaded = load(ports, end, (_now, worker) => `frozen-${worker % KEYS}`, pauseOf(run));
-  const probed = probe(ports, end);
+  // A short run only prints the waits, for which fewer probes are enough.
+  const probed = probe(ports, end, run.quick ? 50 : 2);
   await delay(1000);
   redis.pause();
   const pausedAt = performance.now();
@@ -177,13 +179,17 @@ function waitOf({ replica, sentAt, answeredAt }: Span, probes: readonly Span[]):
 
 /** Returns whether one of many requests with one key is refused. */
 async function reachesLimit(port: number): Promise<boolean> {
-  const request = (): Promise<Response> =>
-    fetch(`http://127.0.0.1:${port}/`, { headers: { "x-key": "before" } });
-  for (let tries = 0; tries < 20; tries++) {
-    const answers = await Promise.all(Array.from({ length: 200 }, request));
-    if (answers.some(({ status }) => status === 429)) return true;
+  const agent = keepAliveAgent(CONNECTIONS);
+  const request = (): Promise<Outcome> => send(port, "/", { agent, headers: { "X-Key": "before" } });
+  try {
+    for (let tries = 0; tries < 20; tries++) {
+      const answers = await Promise.all(Array.from({ length: 200 }, request));
+      if (answers.some(({ status }) => status === 429)) return true;
+    }
+    return false;
+  } finally {
+    agent.destroy();
   }
-  return false;
 }
 
 async function isReady(replica: ServiceProcess): Promise<void> {

@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import { anyCharacter } from "@svc/test-support/any-character";
 import type { JsonSchema } from "./document.ts";
 
 /** Values that only the service can create, by format: cursors and ids. */
@@ -105,7 +106,7 @@ function textsOf(
   return fc
     .oneof(
       { weight: 4, arbitrary: fc.string({ unit: "grapheme", maxLength: most }) },
-      { weight: 2, arbitrary: fc.string({ unit: "binary", maxLength: most }) },
+      { weight: 2, arbitrary: fc.string({ unit: anyCharacter, maxLength: most }) },
       { weight: 1, arbitrary: fc.constantFrom(...oddTexts) },
       { weight: 1, arbitrary: long },
     )

@@ -24,8 +24,31 @@ export interface StallMonitor extends Stalls, AsyncDisposable {
   longest(from: number, to: number): number;
 }
 
-/** Starts the plain server, and sends requests to it until disposal. */
+let running: { readonly started: Promise<StallMonitor>; users: number } | undefined;
+
+/**
+ * Starts the plain server, and sends requests to it until disposal. Concurrent runs share one server, because they run on the
+ * same machine; the last user stops it.
+ */
 export async function startStallMonitor(): Promise<StallMonitor> {
+  const held = (running ??= { started: startUnshared(), users: 0 });
+  held.users += 1;
+  const release = async (end: () => PromiseLike<void>): Promise<void> => {
+    held.users -= 1;
+    if (held.users > 0) return;
+    if (running === held) running = undefined;
+    await end();
+  };
+  try {
+    const monitor = await held.started;
+    return { ...monitor, [Symbol.asyncDispose]: () => release(() => monitor[Symbol.asyncDispose]()) };
+  } catch (error) {
+    await release(() => Promise.resolve());
+    throw error;
+  }
+}
+
+async function startUnshared(): Promise<StallMonitor> {
   const server = await startService("plain-server.ts", {});
   const agent = keepAliveAgent(1);
   const stalls: Span[] = [];

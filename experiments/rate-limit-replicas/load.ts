@@ -40,15 +40,17 @@ export async function load(
 
 /**
  * Sends requests for an exempt path to each replica until `untilAt`, one after the other. These requests wait for no store.
+ *
+ * @param everyMs milliseconds between two requests
  */
-export async function probe(ports: readonly number[], untilAt: number): Promise<Span[]> {
+export async function probe(ports: readonly number[], untilAt: number, everyMs: number): Promise<Span[]> {
   const spans: Span[] = [];
   const probers = ports.map(async (port, replica) => {
     const agent = keepAliveAgent(1);
     for (let sentAt = performance.now(); sentAt < untilAt; sentAt = performance.now()) {
       await send(port, "/health", { agent });
       spans.push({ replica, sentAt, answeredAt: performance.now() });
-      await delay(2);
+      await delay(everyMs);
     }
     agent.destroy();
   });

@@ -3,17 +3,23 @@ import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { announce, answerQuestions, settingsOfParent } from "../harness/within-service.ts";
+import { type KeyVerifierSettings, startKeyVerifier } from "./key-verifying.ts";
 
 export interface KeyIssuerSettings {
   /** The directory of the signing keys, which the experiment changes. */
   readonly keys: string;
+  /**
+   * The settings of a verifier that runs in this process too; the questions `verifier` and `rests` return its port and its
+   * times between two fetches. Default: none.
+   */
+  readonly verifying?: Omit<KeyVerifierSettings, "jwksUrl">;
 }
 
 interface Ring {
   readonly keys: readonly { readonly kid: string; readonly jwk: object }[];
 }
 
-const { keys } = settingsOfParent<KeyIssuerSettings>();
+const { keys, verifying } = settingsOfParent<KeyIssuerSettings>();
 /** The number of key-set fetches that the verifier has started. */
 let fetches = 0;
 answerQuestions({ fetches: () => fetches });
@@ -58,7 +64,13 @@ async function start(): Promise<void> {
     if (url?.endsWith("?verifier") === true) fetches += 1;
   });
   await service.start();
-  announce(service.address?.port);
+  const port = service.address?.port;
+  if (verifying !== undefined) {
+    const jwksUrl = `http://127.0.0.1:${port}/.well-known/jwks.json?verifier`;
+    const verifier = await startKeyVerifier({ ...verifying, jwksUrl });
+    answerQuestions({ verifier: () => verifier.port, rests: verifier.rests });
+  }
+  announce(port);
 }
 
 void start();

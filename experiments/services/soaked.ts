@@ -9,7 +9,7 @@ export interface SoakedSettings {
 
 const { variant } = settingsOfParent<SoakedSettings>();
 const kept = new Map<string, string>();
-const page = "a page that is remembered for ever ".repeat(2400);
+const page = "a page that is remembered for ever ".repeat(4800);
 
 async function main(): Promise<void> {
   const service = await createService({

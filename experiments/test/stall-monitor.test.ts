@@ -28,6 +28,18 @@ describe("startStallMonitor()", () => {
     expect(stallMonitor.longest(from, to)).to.be.within(350, to - from);
   });
 
+  it("shares one plain server among concurrent runs, which the last run stops", async () => {
+    const monitors = await Promise.all([startStallMonitor(), startStallMonitor()]);
+    const [first, last] = monitors;
+    expect(last.pid).to.equal(first.pid);
+    await first[Symbol.asyncDispose]();
+    expect(last.between(0, performance.now())).to.be.at.least(0);
+    await last[Symbol.asyncDispose]();
+    expect(() => last.between(0, performance.now())).to.throw("the stall monitor has ended");
+    await using next = await startStallMonitor();
+    expect(next.pid).to.not.equal(first.pid);
+  });
+
   it("throws after the plain server has exited", async () => {
     await using stallMonitor = await startStallMonitor();
     process.kill(stallMonitor.pid, "SIGKILL");

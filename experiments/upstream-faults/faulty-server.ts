@@ -91,6 +91,9 @@ export const faults: readonly Fault[] = [
   },
 ];
 
+/** The names of the faults that show what is wrong with the broken variants: a short run of a variant has only these. */
+export const telling: readonly string[] = ["429", "500"];
+
 /**
  * Returns the index of the end of the first request in a string; undefined while the request is incomplete. Bodies have a
  * length.
