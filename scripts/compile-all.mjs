@@ -10,6 +10,14 @@ const entries = [...manifests().values()].flatMap(({ folder, exports = {} }) =>
     .filter((file) => file !== undefined)
     .map((file) => pathToFileURL(join(process.cwd(), folder, file)).href),
 );
-const others = ["express", "express4", "chai", "supertest", "@svc/test-support", "@svc/test-support/openid"];
+// The example service, which tests start dozens of times, and the libraries that it loads later.
+const example = ["service", "demo", "demo-provider", "database-role"].map(
+  (name) => pathToFileURL(join(process.cwd(), "examples/full-service/src", `${name}.ts`)).href,
+);
+const others = [
+  ...["express", "express4", "chai", "supertest", "@svc/test-support", "@svc/test-support/openid"],
+  ...["@opentelemetry/sdk-trace", "@opentelemetry/context-async-hooks"],
+  ...example,
+];
 // Ignore: a module that cannot be loaded fails its own tests.
 await Promise.allSettled([...entries, ...others].map((each) => import(each)));

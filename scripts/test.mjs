@@ -1,6 +1,7 @@
 // Builds with types, then runs all tests: first in parallel the tests that can share a processor, then at most two at a time the
 // tests that measure. Prints its progress. Ends with the slowest files, a table by package, the skipped tests with
-// their reasons and the counts on one line. Arguments name test files to run instead of all.
+// their reasons and the counts on one line. Arguments name test files to run instead of all; `--faults` runs the short fault
+// runs, which are not among all.
 import { spawn } from "node:child_process";
 import { hash } from "node:crypto";
 import { globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -23,9 +24,13 @@ const started = performance.now();
 const SILENT_S = 15;
 
 /** Tests that each need a processor for themselves. */
-const measured = [
-  "bench/test/{budget,command-line}.test.ts",
-  "experiments/test/{memory-soak,readiness-herd}.test.ts",
+const measured = ["bench/test/{budget,command-line}.test.ts"];
+/** Short runs of the experiments that judge deadlines, pauses or memory under load: other tests beside them disturb them. */
+const faults = [
+  "experiments/test/{collector-faults,database-stall,gateway-stream,job-stop,key-rotation,lease-recovery}.test.ts",
+  "experiments/test/{log-pressure,logout-reach,memory-soak,rate-limit-replicas,readiness-herd}.test.ts",
+  "experiments/test/{redis-stall,refresh-race,skewed-sign-out,slow-clients,stop-under-load}.test.ts",
+  "experiments/test/upstream-faults.test.ts",
 ];
 const tests = [
   "packages/*/test/**/*.test.ts",
@@ -39,20 +44,19 @@ const longest = [
   "examples/full-service/test/test-mode.test.ts",
   "packages/conformance/test/mutations.test.ts",
   "packages/job-table/test/herd.test.ts",
-  "experiments/test/upstream-faults.test.ts",
   "packages/express/test/tune-answers.test.ts",
   "packages/job-table/test/faults.test.ts",
   "packages/job-table/test/deadlines.test.ts",
   "test/docs-samples.test.ts",
   "packages/express/test/stop.test.ts",
   "packages/conformance/test/sessions.test.ts",
-  "experiments/test/stop-under-load.test.ts",
 ];
 
+const twoAtATime = availableParallelism() > 1 ? ["--parallel", "--jobs", "2"] : [];
 const groups = [
   {
     name: "tests",
-    files: inOrder(globSync(tests, { exclude: measured })),
+    files: inOrder(globSync(tests, { exclude: [...measured, ...faults] })),
     // Run five more files than processors, because many tests wait for servers and timeouts.
     args: ["--parallel", "--jobs", String(availableParallelism() + 5)],
     // Limit V8's threads: the processes keep all processors busy, and with four threads each V8 needs 3 to 7 % more CPU
@@ -62,7 +66,12 @@ const groups = [
   {
     name: "measured",
     files: inOrder(globSync(measured)),
-    args: availableParallelism() > 1 ? ["--parallel", "--jobs", "2"] : [],
+    args: twoAtATime,
+  },
+  {
+    name: "faults",
+    files: inOrder(globSync(faults)),
+    args: twoAtATime,
   },
 ];
 
@@ -71,9 +80,8 @@ try {
   failed = !(await run("build", "tsc", ["-b"]));
   if (!failed && env.NODE_COMPILE_CACHE !== undefined)
     await run("compile", process.execPath, ["--conditions=@svc/source", "scripts/compile-all.mjs"]);
-  const chosen = process.argv.slice(2);
   for (const group of failed ? [] : groups) {
-    const files = group.files.filter((file) => chosen.length === 0 || chosen.includes(file));
+    const files = group.files.filter((file) => isChosen(file, group));
     if (files.length === 0) continue;
     const args = ["--reporter", "scripts/reporter.cjs", ...group.args, ...files];
     const perPackage = Object.fromEntries(
@@ -91,6 +99,12 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 process.exitCode = failed ? 1 : 0;
+
+function isChosen(file, { name }) {
+  const [first, ...others] = process.argv.slice(2);
+  if (first === undefined || first === "--faults") return (name === "faults") === (first !== undefined);
+  return [first, ...others].includes(file);
+}
 
 /** Orders files by a hash: the tests of one package all compute or all wait, and this mixes both kinds. */
 function inOrder(files) {

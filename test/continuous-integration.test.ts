@@ -12,8 +12,14 @@ describe(".ci/run", () => {
     .filter((line) => line.startsWith("npm "))
     .map((line) => line.replace(/ --.*$/, ""));
 
-  it("VER-3 runs npm ci, the checks, the mutants and all tests, in this order", () => {
-    expect(steps).to.deep.equal(["npm ci", "npm run check", "npm run mutants", "npm test"]);
+  it("VER-3 runs npm ci, the checks, the mutants, the fault runs and all other tests, in this order", () => {
+    expect(steps).to.deep.equal([
+      "npm ci",
+      "npm run check",
+      "npm run mutants",
+      "npm run test:faults",
+      "npm test",
+    ]);
   });
 
   it("VER-3 is executable and stops at the first failing step", () => {
