@@ -41,7 +41,7 @@ export async function openTestDatabase({
     .replaceAll(/[^a-z0-9]+/g, "_")
     .slice(0, 40);
   const database = `t_${label}_${randomBytes(4).toString("hex")}`;
-  // Copying the files of an empty template takes a third of the CPU time of PostgreSQL's default way. On a foreign server
+  // Copying the files of a template takes two thirds of the CPU time of PostgreSQL's default way. On a foreign server
   // the default is safer: a template1 may have content, and copying files writes everybody's changes to the disk.
   const template = given === undefined ? "template1 strategy file_copy" : "template0";
   await execute(admin, `create database ${database} template ${template}`);
