@@ -15,6 +15,7 @@ export { describeGuard, type Guard, guardOf } from "./guard.ts";
 export { isPlainText, isTenantId, TENANT_ID_EXPECTED } from "./identity-texts.ts";
 export { isRequestId, mintRequestId } from "./request-ids.ts";
 export { pathOf, pathOfTarget, routedPathOf } from "./request-path.ts";
+export { markAsPassingOn, setCheckedHeader, storedHeaders, type StoredHeaders } from "./response-headers.ts";
 export { onResponseEnd, type ResponseEndListener } from "./response-end.ts";
 export { isOfThisOrigin } from "./same-origin.ts";
 export { isSecretName, secretNamePatterns } from "./secret-names.ts";
