@@ -128,7 +128,7 @@ export const edge: Mutants = {
   },
   "COR-3": {
     file: "packages/request-id/src/request-id.ts",
-    find: 'if (!res.headersSent) res.setHeader("X-Request-ID", id);',
+    find: 'if (!res.headersSent) setCheckedHeader(res, "x-request-id", "X-Request-ID", id);',
     replace: "",
   },
   "COR-4": [

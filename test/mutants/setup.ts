@@ -225,7 +225,7 @@ export const setup: Mutants = {
   },
   "VER-2": {
     file: "packages/request-id/src/request-id.ts",
-    find: 'if (!res.headersSent) res.setHeader("X-Request-ID", id);',
+    find: 'if (!res.headersSent) setCheckedHeader(res, "x-request-id", "X-Request-ID", id);',
     replace: "",
   },
   "VER-3": { file: ".ci/run", find: "\nnpm test\n", replace: "\nnpm run build\n" },

@@ -1,7 +1,7 @@
+import { markAsPassingOn } from "@svc/context";
 import type { ServerResponse } from "node:http";
 import type { ExpressApp } from "./express-app.ts";
 import { addResponseLayer } from "./response-layer.ts";
-import { markAsPassingOn } from "./seeded-headers.ts";
 
 type SetHeader = (this: ServerResponse, name: string, value: string) => ServerResponse;
 
@@ -28,6 +28,6 @@ export function refusePoweredBy(app: ExpressApp): void {
     if (!Object.hasOwn(this, "setHeader")) this.setHeader = setOwnHeader as ServerResponse["setHeader"];
     return this;
   };
-  markAsPassingOn(setHeader as ServerResponse["setHeader"]);
+  markAsPassingOn(setHeader as ServerResponse["setHeader"], inherited);
   define("setHeader", setHeader);
 }

@@ -1,7 +1,7 @@
+import { setCheckedHeader } from "@svc/context";
 import type { IncomingMessage } from "node:http";
 import type { ExpressApp, ExpressResponse } from "./express-app.ts";
 import type { ResponseLayer } from "./response-layer.ts";
-import { canStoreHeaders, type Header, storeHeader } from "./seeded-headers.ts";
 import { weakEtag, weakEtagOfText } from "./weak-etag.ts";
 
 /** The Express methods that `res.json` uses, each with a pattern that matches only the source of Express's own method. */
@@ -53,10 +53,9 @@ export function answerJsonInOneStep(
       return this.send(body);
     }
     const length = Buffer.byteLength(body);
-    const set = canStoreHeaders(this, inherited()) ? storeHeader : setHeader;
-    set(this, jsonType);
-    set(this, { key: "content-length", name: "Content-Length", value: String(length) });
-    if (tagged) set(this, { key: "etag", name: "ETag", value: weakEtagOfText(body, length) });
+    setCheckedHeader(this, "content-type", "Content-Type", "application/json; charset=utf-8");
+    setCheckedHeader(this, "content-length", "Content-Length", String(length));
+    if (tagged) setCheckedHeader(this, "etag", "ETag", weakEtagOfText(body, length));
     // Without an ETag, Express sends a short string as UTF-8 text, otherwise bytes. Do the same, because Node encodes the
     // headers in the same way as a string body.
     if (!tagged && body.length < 1000) this.end(body, "utf8");
@@ -71,16 +70,6 @@ export function answerJsonInOneStep(
     if (make === undefined) return false;
     return make === weakEtag || make === expressTag ? true : undefined;
   }
-}
-
-const jsonType: Header = {
-  key: "content-type",
-  name: "Content-Type",
-  value: "application/json; charset=utf-8",
-};
-
-function setHeader(res: ExpressResponse, { name, value }: Header): void {
-  res.setHeader(name, value);
 }
 
 function hasDefaults(settings: ExpressApp["settings"]): boolean {

@@ -3,7 +3,6 @@ import { listen, rawRequest } from "@svc/test-support";
 import { expect } from "chai";
 import type { Express } from "express";
 import request from "supertest";
-import { canSeedHeaders } from "../src/seeded-headers.ts";
 import { onBothMajors } from "./support/majors.ts";
 import { makeService, startService } from "./support/test-service.ts";
 
@@ -66,10 +65,6 @@ async function namesOnTheWire(port: number, path: string): Promise<readonly stri
 }
 
 describe("security headers", () => {
-  it("can be stored directly in responses of this version of Node", () => {
-    expect(canSeedHeaders).to.equal(true);
-  });
-
   onBothMajors((express) => {
     it("EDGE-6 EDGE-7 are each sent once, even when service.app runs on another server", async () => {
       await using test = await startService({ app: express(), routes });

@@ -7,6 +7,7 @@ import {
   mintRequestId,
   openContext,
   type RequestContext,
+  setCheckedHeader,
 } from "@svc/context";
 import { readOptions, type RequestIdOptions } from "./options.ts";
 
@@ -42,7 +43,7 @@ function readCaller(context: RequestContext, req: IncomingMessage): void {
 }
 
 function echo(id: string, res: ServerResponse): void {
-  if (!res.headersSent) res.setHeader("X-Request-ID", id);
+  if (!res.headersSent) setCheckedHeader(res, "x-request-id", "X-Request-ID", id);
 }
 
 // An error in the application's function must not fail the request.
