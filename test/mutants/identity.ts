@@ -111,8 +111,8 @@ export const identity: Mutants = {
   },
   "AUTH-21": {
     file: "packages/jwt-auth/src/token-parser.ts",
-    find: "if (over === 1) return false;\n  return (over === 2 ? endsOfOneByte : endsOfTwoBytes).includes(part.charAt(part.length - 1));",
-    replace: "return over !== 1;",
+    find: 'return bytes.toString("base64url") === part ? bytes : undefined;',
+    replace: "return bytes;",
   },
   "AUTH-22": {
     file: "packages/jwt-auth/src/token-parser.ts",
@@ -134,11 +134,23 @@ export const identity: Mutants = {
     find: "export const MIN_RSA_BITS = 2048;",
     replace: "export const MIN_RSA_BITS = 1024;",
   },
-  "AUTH-26": {
-    file: "packages/jwt-auth/src/key-check.ts",
-    find: "(has === curve ? undefined :",
-    replace: "(has !== undefined ? undefined :",
-  },
+  "AUTH-26": [
+    {
+      file: "packages/jwt-auth/src/key-check.ts",
+      find: "(has === curve ? undefined :",
+      replace: "(has !== undefined ? undefined :",
+    },
+    {
+      file: "packages/jwt-auth/src/signature.ts",
+      find: "if (signature.length !== modulusBytes) return false;",
+      replace: "",
+    },
+    {
+      file: "packages/jwt-auth/src/signature.ts",
+      find: '=== info + hash(name, signed, "binary");',
+      replace: '.endsWith(hash(name, signed, "binary"));',
+    },
+  ],
   "AUTH-27": {
     file: "packages/jwt-auth/src/principal.ts",
     find: "if (!Array.isArray(value)) return none;",

@@ -1,4 +1,4 @@
-import { constants, hash, type KeyObject, timingSafeEqual, verify } from "node:crypto";
+import { constants, hash, type KeyObject, publicDecrypt, timingSafeEqual, verify } from "node:crypto";
 import { type Algorithm, ecdsaBytes } from "./algorithms.ts";
 import { MAX_TOKEN_LENGTH } from "./token-parser.ts";
 
@@ -21,7 +21,7 @@ export function signatureCheck(algorithm: Algorithm, inThreadPool: boolean): Sig
   const hash = hashes[algorithm.slice(2)];
   const family = algorithm.slice(0, 2);
   if (family === "HS") return hmacCheck(algorithm.slice(2));
-  if (family === "RS") return (signed, signature, key) => verify(hash, bytesOf(signed), key, signature);
+  if (family === "RS") return pkcs1Check(algorithm.slice(2));
   if (family === "PS") return pssCheck(hash ?? "");
   const bytes = ecdsaBytes[algorithm];
   return bytes === undefined
@@ -29,14 +29,51 @@ export function signatureCheck(algorithm: Algorithm, inThreadPool: boolean): Sig
     : curveCheck(hash, 2 * bytes, inThreadPool, derSignature);
 }
 
+// RFC 8017, 9.2, note 1: the DER encoding of a DigestInfo up to the digest, in hexadecimal.
+const digestInfos: Readonly<Record<string, string>> = {
+  "256": "3031300d060960864801650304020105000420",
+  "384": "3041300d060960864801650304020205000430",
+  "512": "3051300d060960864801650304020305000440",
+};
+
+/**
+ * Creates a check of RSASSA-PKCS1-v1_5 signatures (RFC 8017, 8.2.2), in the way OpenSSL does it: recovers the text in the
+ * signature, which OpenSSL returns only if the padding has no fault, and compares all of it with the expected DigestInfo.
+ * Replaces `verify()`, which creates a native object per token and thereby costs 2 us more of 17 us.
+ *
+ * @param bits size of the SHA-2 digest: 256, 384 or 512
+ */
+export function pkcs1Check(bits: string): (signed: string, signature: Buffer, key: KeyObject) => boolean {
+  const { name } = hashFunctions[bits] as HashFunction;
+  const info = Buffer.from(digestInfos[bits] as string, "hex").toString("latin1");
+  let known: KeyObject | undefined;
+  let modulusBytes = 0;
+
+  return (signed, signature, key) => {
+    if (key !== known) {
+      modulusBytes = modulusBytesOf(key);
+      known = key;
+    }
+    // OpenSSL accepts a signature without its leading zeros here.
+    if (signature.length !== modulusBytes) return false;
+    try {
+      return publicDecrypt(key, signature).toString("latin1") === info + hash(name, signed, "binary");
+    } catch {
+      return false;
+    }
+  };
+}
+
+function modulusBytesOf(key: KeyObject): number {
+  return Math.ceil((key.asymmetricKeyDetails?.modulusLength ?? 0) / 8);
+}
+
 function pssCheck(hash: string): SignatureCheck {
   const padding = constants.RSA_PKCS1_PSS_PADDING;
   const saltLength = constants.RSA_PSS_SALTLEN_DIGEST;
   return (signed, signature, key) => {
-    const modulusBytes = Math.ceil((key.asymmetricKeyDetails?.modulusLength ?? 0) / 8);
-    // RFC 8017, 8.1.2: check the length, because OpenSSL accepts a PSS signature without its leading zero (but not a
-    // PKCS #1 v1.5 signature).
-    if (signature.length !== modulusBytes) return false;
+    // RFC 8017, 8.1.2: check the length, because OpenSSL accepts a PSS signature without its leading zero.
+    if (signature.length !== modulusBytesOf(key)) return false;
     return verify(hash, bytesOf(signed), { key, padding, saltLength }, signature);
   };
 }
