@@ -39,7 +39,8 @@ const digestInfos: Readonly<Record<string, string>> = {
 /**
  * Creates a check of RSASSA-PKCS1-v1_5 signatures (RFC 8017, 8.2.2), in the way OpenSSL does it: recovers the text in the
  * signature, which OpenSSL returns only if the padding has no fault, and compares all of it with the expected DigestInfo.
- * Replaces `verify()`, which creates a native object per token and thereby costs 2 us more of 17 us.
+ * Replaces `verify()`, which creates a native object per token: a valid token takes 1 us less of 17 us, in a service 3 % less
+ * per request. A forged signature takes 15 us more, because OpenSSL's error becomes an exception.
  *
  * @param bits size of the SHA-2 digest: 256, 384 or 512
  */
