@@ -24,6 +24,7 @@ export function seedHeaders(res: ServerResponse, headers: readonly Header[]): vo
     for (const { key, name, value } of headers) if (!res.hasHeader(key)) res.setHeader(name, value);
     return;
   }
+  // The third member marks headers set by this function; Node ignores it.
   for (const { key, name, value } of headers) stored[key] ??= [name, value, true];
 }
 
