@@ -1,4 +1,6 @@
 import { randomBytes } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import type { Client } from "pg";
 import { answersWithin, fromEnvironment, withClient } from "./environment.ts";
 import { fixtureOf } from "./mocha.ts";
 import { joinPostgres } from "./postgres.ts";
@@ -44,18 +46,33 @@ export async function openTestDatabase({
   // Copying the files of a template takes two thirds of the CPU time of PostgreSQL's default way. On a foreign server
   // the default is safer: a template1 may have content, and copying files writes everybody's changes to the disk.
   const template = given === undefined ? "template1 strategy file_copy" : "template0";
-  await execute(admin, `create database ${database} template ${template}`);
+  await withAdmin(admin, (client) => client.query(`create database ${database} template ${template}`));
   const url = new URL(admin);
   url.pathname = `/${database}`;
   return {
     url: url.href,
-    [Symbol.asyncDispose]: () => execute(admin, `drop database if exists ${database} with (force)`),
+    [Symbol.asyncDispose]: () =>
+      withAdmin(admin, async (client) => {
+        await untilUnused(client, database);
+        await client.query(`drop database if exists ${database} with (force)`);
+      }),
   };
 }
 
-async function execute(url: string, sql: string): Promise<void> {
-  const config = { connectionString: url, connectionTimeoutMillis: 20_000 };
-  await withClient(config, (client) => client.query(sql));
+async function withAdmin(url: string, work: (client: Client) => Promise<unknown>): Promise<void> {
+  await withClient({ connectionString: url, connectionTimeoutMillis: 20_000 }, work);
+}
+
+/**
+ * Waits until no connection uses the database, at most 300 ms. `pool.end()` resolves before the server has closed the
+ * connections. A connection that the server ends by force emits an error, which ends a process whose pool has no listener.
+ */
+async function untilUnused(client: Client, database: string): Promise<void> {
+  for (let waitedMs = 0; waitedMs < 300; waitedMs += 10) {
+    const { rowCount } = await client.query("select from pg_stat_activity where datname = $1", [database]);
+    if (rowCount === 0) return;
+    await delay(10);
+  }
 }
 
 /**
