@@ -18,7 +18,7 @@ import { settingOf } from "./plugins/option-names.ts";
 import { startPlugins } from "./plugins/start.ts";
 import { refusePoweredBy } from "./powered-by.ts";
 import { createRunner } from "./start-and-drain.ts";
-import type { OwnPlugins, Service, ServiceLogger } from "./service.ts";
+import type { DefinedTasks, OwnPlugins, Service, ServiceLogger } from "./service.ts";
 import { faultsOfJobs } from "./service-jobs.ts";
 import { faultsOfKind } from "./service-kind.ts";
 import type { ServiceOptions } from "./service-options.ts";
@@ -44,14 +44,13 @@ const startTimeoutMs = 10_000;
  *
  * @throws ConfigurationError that lists every fault in options, file and environment
  */
-export async function createService(options?: ServiceOptions): Promise<Service>;
-export async function createService<P extends OwnPlugins>(
-  options: ServiceOptions<P> & { readonly plugins: P },
-): Promise<Service<P>>;
-export async function createService(options?: object): Promise<Service> {
+export async function createService<
+  P extends OwnPlugins = Record<never, never>,
+  T extends DefinedTasks = DefinedTasks,
+>(options?: ServiceOptions<P, T>): Promise<Service<P, T>> {
   const closeOwn = closeOwnLater(options, hookTimeoutMs);
   try {
-    return await build(options);
+    return (await build(options)) as Service<P, T>;
   } catch (error) {
     await closeOwn();
     throw error;

@@ -10,6 +10,7 @@ import {
   type OptionsOf,
   type ResolvedOptions,
 } from "@svc/options";
+import type { NotInferred } from "@svc/job-table";
 import type { LineDestination } from "@svc/log";
 import type { Schedules } from "@svc/scheduler";
 import type { ServiceRollups } from "@svc/rollups/plugin";
@@ -18,7 +19,7 @@ import type { AnyPlugin, CodeEntries } from "@svc/plugin";
 import { builtInPlugins } from "./plugins/built-in.ts";
 import { type OwnConnections, ownOptions, withOwnConnections } from "./own-options.ts";
 import { codeObject, codeOptions, pluginKind, refuseNames } from "./plugins/code-options.ts";
-import { type KeysOf, type OwnPlugins, type Service, serviceMembers } from "./service.ts";
+import { type DefinedTasks, type KeysOf, type OwnPlugins, type Service, serviceMembers } from "./service.ts";
 import {
   type JobCode,
   type JobDatabase,
@@ -57,18 +58,21 @@ type OwnCode<C, N> = N extends keyof C ? C[N] : C;
  * Options of {@link createService}. The TOML file contains the settings, which depend on the environment; these options
  * contain the code. The options of a custom plugin are under its name.
  */
-export type ServiceOptions<P extends OwnPlugins = Record<never, never>> = BuiltInOptions<P> & CodeOf<P>;
+export type ServiceOptions<
+  P extends OwnPlugins = Record<never, never>,
+  T extends DefinedTasks = DefinedTasks,
+> = BuiltInOptions<P, T> & CodeOf<NotInferred<P>>;
 
 /**
  * The options that belong to no plugin. Some types are not derived from the definition: `routes` and `plugins` depend
  * on the custom plugins, and derived types of handlers would check their parameters strictly.
  */
-interface BuiltInOptions<P extends OwnPlugins>
+interface BuiltInOptions<P extends OwnPlugins, T extends DefinedTasks>
   extends
     OwnConnections,
     Omit<OptionsOf<typeof serviceOptions>, "routes" | "plugins" | "jobs" | "subscribers"> {
   /** Registers the application's routes. Called once, before the service starts. Default none. */
-  readonly routes?: ((app: Express, service: Service<P>) => void | Promise<void>) | undefined;
+  readonly routes?: ((app: Express, service: Service<P, T>) => void | Promise<void>) | undefined;
   /** Custom plugins; each is switched on by its name in `[plugins] enabled`. Default none. */
   readonly plugins?: P | undefined;
   /**
@@ -86,8 +90,8 @@ interface BuiltInOptions<P extends OwnPlugins>
    * keys, and handlers for sign-in with providers. Requires the plugin `auth`. Default none.
    */
   readonly auth?: AuthCode | undefined;
-  /** Options in code for the plugin `queue`: the guard of its page. Default none. */
-  readonly queue?: QueueCode | undefined;
+  /** Options in code for the plugin `queue`: the guard of its page, and the tasks, which type `service.jobs`. Default none. */
+  readonly queue?: (QueueCode & { readonly tasks?: T | undefined }) | undefined;
   /**
    * Options in code for the plugin `openapi`: more members of `info`, descriptions of tags, the cookie with the token, and
    * routes that are middleware. Default none.

@@ -1,5 +1,6 @@
 import type { Config } from "@svc/config";
 import type { HealthMiddleware } from "@svc/health";
+import type { AnyTasks, JobTable, Tasks } from "@svc/job-table";
 import type { createLogger } from "@svc/log";
 import type { ResolvedOptions } from "@svc/options";
 import type { AnyPlugin, CodeEntries, PartsOf, StopHook, StopPhase, Together } from "@svc/plugin";
@@ -13,6 +14,9 @@ export type ServiceLogger = ReturnType<typeof createLogger>;
 
 /** The application's custom plugins, by name. */
 export type OwnPlugins = Readonly<Record<string, AnyPlugin>>;
+
+/** The tasks that `defineTasks()` of `@svc/job-table` returns. */
+export type DefinedTasks = Tasks<AnyTasks>;
 
 type BuiltIn = (typeof builtInPlugins)[number];
 
@@ -33,14 +37,21 @@ type PartsOfAll<P extends AnyPlugin> =
     ? { readonly [N in keyof All]: All[N] | undefined }
     : never;
 
+/** The members of the built-in plugins; `jobs` accepts the jobs of the tasks `T`. */
+type BuiltInParts<T extends DefinedTasks> = Omit<PartsOfAll<BuiltIn>, "jobs"> & {
+  readonly jobs:
+    (T extends Tasks<infer Queued, infer Received> ? JobTable<Queued, Received> : never) | undefined;
+};
+
 /**
  * A service created by `createService()`, with the members that its plugins add: `metrics`, `db`, `jobs`, `events`,
  * `inbox`, `rollups`, `search`, `cache`, `http`, `gateway`, `auth`, `issuer`, `rateLimit`, `telemetry`, and the members of
- * custom plugins.
+ * custom plugins. `T` is the type of `queue.tasks`, which types the jobs that `jobs` accepts. Default: any job.
  */
-export type Service<P extends OwnPlugins = Record<never, never>> = BareService &
-  PartsOfAll<BuiltIn> &
-  ([keyof P] extends [never] ? unknown : PartsOfAll<P[keyof P]>);
+export type Service<
+  P extends OwnPlugins = Record<never, never>,
+  T extends DefinedTasks = DefinedTasks,
+> = BareService & BuiltInParts<T> & ([keyof P] extends [never] ? unknown : PartsOfAll<P[keyof P]>);
 
 interface BareService extends AsyncDisposable {
   /** The Express application. It is usable without a server, for example with supertest. */

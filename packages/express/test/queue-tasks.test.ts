@@ -3,11 +3,11 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { codeBlocks } from "@svc/test-support";
-import { defineTasks } from "@svc/job-table";
+import { defineTasks, type JobTable } from "@svc/job-table";
 import { definePlugin } from "@svc/plugin";
 import { expect } from "chai";
 import { z } from "zod";
-import type { ServiceJobs, ServiceOptions, ServiceTaskHandlers } from "@svc/express";
+import { createService, type ServiceJobs, type ServiceOptions, type ServiceTaskHandlers } from "@svc/express";
 import { refusalOf } from "./support/refusal-of.ts";
 import { makeService } from "./support/test-service.ts";
 
@@ -80,6 +80,27 @@ describe("createService({ queue: { tasks }, jobs })", function () {
       "mail.send": ({ to }: { to: number }) => to,
     };
     expect([missing, unknown, wrong]).to.have.length(3);
+  });
+
+  it("types service.jobs by the tasks, also for the routes; without tasks any job is accepted", async () => {
+    // The compiler is the test: it must accept this code, and reject each line after @ts-expect-error.
+    const types = async (): Promise<unknown> => {
+      const { jobs } = await createService({
+        queue: { tasks },
+        routes: (_app, service) => {
+          // @ts-expect-error -- the task has another name
+          void service.jobs?.enqueue({ task: "mail.sent", payload: { to: "ann" } });
+        },
+      });
+      // @ts-expect-error -- the payload before the schema has a text
+      await jobs?.enqueue({ task: "mail.send", payload: { to: 3 } });
+      // @ts-expect-error -- the option has another name
+      const untyped = await createService({ queue: {}, jbos: {} });
+      await untyped.jobs?.enqueue({ task: "any", payload: 3 });
+      const table: JobTable | undefined = jobs;
+      return table?.enqueue({ task: "mail.send", payload: { to: "ann" } });
+    };
+    expect(types).to.be.a("function");
   });
 
   // The sample compiles against the declarations in dist/, so the packages must be built.
