@@ -13,12 +13,17 @@ const algorithmList: k.Kind<readonly Algorithm[]> = {
   accepts: (value): value is readonly Algorithm[] => Array.isArray(value),
 };
 
-/** Options of `jwtAuth()`. Exactly one of `jwksUrl`, `publicKey`, `secret`, `keys` and `issuers` is required. */
+/** Options of `jwtAuth()`. Exactly one of `jwksUrl`, `discovery`, `publicKey`, `secret`, `keys` and `issuers` is required. */
 export const jwtAuthOptions = defineOptions("jwtAuth()", {
   /** Where the key comes from (AUTH-2). Default: the mode of the given key option. */
   mode: { key: "mode", env: "SVC_AUTH_MODE", kind: k.optional(k.oneOf("jwks", "public_key", "secret")) },
   /** URL of the issuer's key set. Default: none. */
   jwksUrl: { key: "jwks_url", env: "SVC_AUTH_JWKS_URL", wins: "env", kind: k.optional(k.secret(k.string())) },
+  /**
+   * Whether the URL of the key set comes from the discovery document of `issuer` (OpenID Connect Discovery 1.0), instead of a
+   * mode. Default: false.
+   */
+  discovery: { kind: k.optional(k.boolean()) },
   /** A public key or certificate as PEM; `\n` may be written as two characters. Default: none. */
   publicKey: {
     key: "public_key",
@@ -86,7 +91,10 @@ export const jwtAuthOptions = defineOptions("jwtAuth()", {
   now: { kind: k.optional(k.func<() => number>()) },
 });
 
-/** Options of {@link jwtAuth}. Exactly one of `jwksUrl`, `publicKey`, `secret`, `keys` and `issuers` is required. */
+/**
+ * Options of {@link jwtAuth}. Exactly one of `jwksUrl`, `discovery`, `publicKey`, `secret`, `keys` and `issuers` is
+ * required.
+ */
 export type JwtAuthOptions = OptionsOf<typeof jwtAuthOptions>;
 
 /** The options with their defaults filled in. */

@@ -19,6 +19,7 @@ const FOR_EACH = "set it for each issuer";
 const single = {
   mode: "remove it",
   jwksUrl: FOR_EACH,
+  discovery: FOR_EACH,
   publicKey: "use keys of the issuer",
   secret: "use keys of the issuer, with a KeyObject of type secret",
   keys: FOR_EACH,
@@ -52,8 +53,9 @@ type ResolvedIssuer = ReturnType<typeof resolveJwtAuth>;
 
 function resolveIssuers(issuers: readonly IssuerOptions[], options: GivenOptions, names: Names) {
   // An empty issuer or audience is not checked, as if it were omitted.
+  const omitted: readonly unknown[] = [undefined, "", false];
   const faults: Fault[] = (Object.keys(single) as SingleOption[])
-    .filter((option) => options[option] !== undefined && options[option] !== "")
+    .filter((option) => !omitted.includes(options[option]))
     .map((option) => fault(names.of(option), `cannot be combined with issuers; ${single[option]}`));
   const entries: Entry[] = [];
   const found: ResolvedIssuer[] = [];
@@ -93,20 +95,19 @@ function joined(found: readonly ResolvedIssuer[]) {
 
 /** Builds the verifier of one issuer, which has its own keys, algorithms and cache. */
 function resolveIssuer(
-  { options: { discovery, ...issuer }, names: own }: Entry,
+  { options: issuer, names: own }: Entry,
   count: number,
   { issuers: _issuers, ...shared }: GivenOptions,
   names: Names,
 ): ResolvedIssuer {
-  if (!discovery && issuer.jwksUrl === undefined && issuer.keys === undefined)
+  if (!issuer.discovery && issuer.jwksUrl === undefined && issuer.keys === undefined)
     throw optionError(own, "jwksUrl", "is missing: set discovery, jwksUrl or keys");
   const cacheTokens = Math.ceil(shared.cacheTokens / count);
   const none = { mode: undefined, publicKey: undefined, secret: undefined };
   const of = (option: string): string =>
     Object.hasOwn(issuerOptions.keys, option) ? own.of(option) : names.of(option);
   const all = { ...shared, ...none, ...issuer, cacheTokens };
-  const entry = { discovery, shown: shownIssuer(issuer.issuer) };
-  return resolveJwtAuth(withNames(all, { subject: names.subject, of }), entry);
+  return resolveJwtAuth(withNames(all, { subject: names.subject, of }), shownIssuer(issuer.issuer));
 }
 
 /**

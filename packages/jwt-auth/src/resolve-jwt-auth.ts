@@ -12,7 +12,8 @@ import { createSecretSource } from "./secret-source.ts";
 import { createVerifier } from "./verifier.ts";
 
 const materials = { jwks: "jwksUrl", public_key: "publicKey", secret: "secret" } as const;
-type Material = (typeof materials)[keyof typeof materials] | "keys" | "discovery";
+const keyOptions = [...Object.values(materials), "keys", "discovery"] as const;
+type Material = (typeof keyOptions)[number];
 
 // Maps the option names of createKeySetSource() to those of jwtAuth().
 const KEY_SET_NAMES: Readonly<Record<string, string>> = {
@@ -27,27 +28,19 @@ const NO_KEYS: KeySource = { generation: 0, find: () => undefined };
 
 const NO_CHECKS: ReadonlyMap<string, RevocationCheck> = new Map();
 
-/** What `jwtAuth()` knows about one of several issuers, besides its options. */
-interface IssuerEntry {
-  /** Whether the keys come from the discovery document of the option `issuer`. */
-  readonly discovery: boolean;
-  /** The issuer for log messages, without secrets. */
-  readonly shown: string;
-}
-
 /**
  * Validates the options and builds the verifier.
  *
- * @param entry how one of several issuers is verified; undefined for a single issuer
+ * @param shownIssuer one of several issuers for log messages, without secrets; undefined for a single issuer
  * @throws ConfigurationError with all faults, under the option names of `jwtAuth()`
  */
-export function resolveJwtAuth(given: JwtAuthOptions, entry?: IssuerEntry) {
+export function resolveJwtAuth(given: JwtAuthOptions, shownIssuer?: string) {
   const options = jwtAuthOptions.resolve(given);
   const { subject, of: name } = namesOf(given, jwtAuthOptions.subject);
   const faults: Fault[] = [];
-  const material = materialOf(options, entry?.discovery === true, name, faults);
+  const material = materialOf(options, name, faults);
   const algorithms = algorithmsOf(options, material, name, faults);
-  const keys = readKeys(options, material, algorithms, faults, entry?.shown) ?? NO_KEYS;
+  const keys = readKeys(options, material, algorithms, faults, shownIssuer) ?? NO_KEYS;
   const verifier = attempted(faults, {}, () => createVerifier({ ...verifying(options), keys, algorithms }));
   if (verifier === undefined || faults.length > 0) {
     if (keys !== options.keys) keys.stop?.();
@@ -74,22 +67,19 @@ export function audienceWarning(of: string): string {
 }
 
 /** Returns the key option in use. Exactly one must be set, and it must match `mode`. */
-function materialOf(
-  options: GivenOptions,
-  discovery: boolean,
-  name: Names["of"],
-  faults: Fault[],
-): Material | undefined {
-  const given: Material[] = ([...Object.values(materials), "keys"] as const).filter(
-    (name) => options[name] !== undefined,
+function materialOf(options: GivenOptions, name: Names["of"], faults: Fault[]): Material | undefined {
+  const given: Material[] = keyOptions.filter(
+    (option) => options[option] !== undefined && options[option] !== false,
   );
-  if (discovery) given.push("discovery");
   const wanted = options.mode === undefined ? undefined : materials[options.mode];
   const [only] = given;
   if (only === undefined) {
     const message =
       wanted === undefined
-        ? `is missing: set ${name("jwksUrl")}, ${name("publicKey")}, ${name("secret")}, ${name("keys")} or ${name("issuers")}`
+        ? `is missing: set ${[...keyOptions, "issuers"]
+            .map(name)
+            .join(", ")
+            .replace(/, (?=\w+$)/, " or ")}`
         : `is required in mode ${String(options.mode)}`;
     faults.push({ key: wanted ?? "jwksUrl", message });
   } else if (given.length > 1) {

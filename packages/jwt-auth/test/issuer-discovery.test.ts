@@ -111,6 +111,18 @@ describe("an issuer with discovery", () => {
     expect(logger.lines.find(({ level }) => level === "info")?.fields).to.include({ key_set: real.url });
   });
 
+  it("may be the only issuer, with the options discovery and issuer", async () => {
+    await using given = await provider();
+    const options = { issuer: given.issuer, discovery: true, audience, env: "local", now } as const;
+    await using auth = jwtAuth({ ...options, jwksAttempts: 1 });
+    expect(await reasonFor(auth, given.issuer)).to.equal("accepted");
+    expect(given.requests).to.eql([CONFIGURATION, "/keys"]);
+    expect(await reasonFor(auth, `${given.issuer}/x`)).to.equal("issuer");
+    expect((await auth.readiness().check(new AbortController().signal)).detail).to.match(
+      /^1 key\(s\), cached/,
+    );
+  });
+
   for (const [path, discovery] of [
     ["", CONFIGURATION],
     ["/", CONFIGURATION],
@@ -303,5 +315,29 @@ describe("the option checks of an issuer with discovery", () => {
       "issuers[0].jwksUrl: is missing: set discovery, jwksUrl or keys",
     ]);
     expect(faultsOf({ issuer }, { jwksTimeoutSeconds: 0 })[0]).to.match(/^jwksTimeoutSeconds: must be/);
+  });
+
+  it("apply to a single issuer, under the names of its options", () => {
+    const jwksUrl = "https://a.example/keys";
+    for (const [options, expected] of [
+      [{ discovery: true, audience }, "issuer: must be a URL with discovery"],
+      [{ discovery: "yes" }, 'discovery: must be true or false; it is "yes"'],
+      [
+        { discovery: false },
+        "jwksUrl: is missing: set jwksUrl, publicKey, secret, keys, discovery or issuers",
+      ],
+      [
+        { discovery: true, issuer: "https://a.example", jwksUrl },
+        "jwksUrl, discovery: cannot be combined; set one of them, which determines how tokens are verified",
+      ],
+      [
+        { discovery: true, issuer: "https://a.example", mode: "jwks" },
+        "mode: is jwks, which needs jwksUrl; discovery is set",
+      ],
+    ] as const) {
+      const error = thrownBy(() => jwtAuth(options as object as JwtAuthOptions));
+      if (!(error instanceof ConfigurationError)) throw error;
+      expect(error.faults.map(({ key, message }) => `${key}: ${message}`)).to.eql([expected]);
+    }
   });
 });

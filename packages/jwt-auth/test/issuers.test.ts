@@ -412,6 +412,7 @@ describe("the option checks of several issuers", () => {
     for (const [option, value] of Object.entries({
       mode: "jwks",
       jwksUrl: "https://x.invalid/",
+      discovery: true,
       publicKey: keys,
       secret: "s".repeat(32),
       keys,
@@ -424,7 +425,7 @@ describe("the option checks of several issuers", () => {
         `${option}: cannot be combined with issuers; ${remedies[option] ?? "set it for each issuer"}`,
       ]);
     }
-    jwtAuth({ issuers, keys: undefined, issuer: undefined });
+    jwtAuth({ issuers, keys: undefined, issuer: "", discovery: false });
   });
 
   it("name the issuer of each fault, and report all faults at once", () => {

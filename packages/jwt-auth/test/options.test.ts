@@ -47,7 +47,7 @@ describe("the option checks of jwtAuth()", () => {
 
   it("reject a missing key, several keys, and a key of another mode (AUTH-2)", () => {
     for (const [options, expected] of [
-      [{}, /^jwksUrl: is missing: set jwksUrl, publicKey, secret, keys or issuers$/],
+      [{}, /^jwksUrl: is missing: set jwksUrl, publicKey, secret, keys, discovery or issuers$/],
       [{ mode: "jwks" }, /^jwksUrl: is required in mode jwks$/],
       [{ mode: "public_key" }, /^publicKey: is required in mode public_key$/],
       [{ mode: "secret" }, /^secret: is required in mode secret$/],
