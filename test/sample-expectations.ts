@@ -4,6 +4,7 @@ import { sessions, toSessions } from "./session-expectations.ts";
 import { bearer, eventually, get, linesOf, post, problem, unauthorized } from "./sample-requests.ts";
 import {
   collector,
+  discoveredIssuer,
   type Expectation,
   issuer,
   issuerFile,
@@ -391,17 +392,18 @@ const migrate: readonly Expectation[] = [
   { shows: "KEY-5 share keys between passport-jwt and new guards", around: issuer, check: twoGuards },
   {
     shows: "AUTH-13 AUTH-15 ERR-13 check scopes and claims as express-oauth2-jwt-bearer does",
-    around: issuer,
-    async check(sample) {
-      const reader = issuerToken({ scope: "orders:read", department: "finance" });
+    around: discoveredIssuer,
+    async check(sample, around) {
+      const iss = around?.issuer;
+      const reader = issuerToken({ iss, scope: "orders:read", department: "finance" });
       expect(await (await get(sample, "/orders", bearer(reader))).json()).to.deep.equal({ caller: "ada" });
       expect((await get(sample, "/reports", bearer(reader))).status).to.equal(200);
-      const nobody = bearer(issuerToken());
-      const scopeless = await get(sample, "/orders", nobody);
+      const stranger = bearer(issuerToken({ iss }));
+      const scopeless = await get(sample, "/orders", stranger);
       expect(await scopeless.clone().json()).to.deep.include({ missing_scopes: ["orders:read"] });
       expect(scopeless.headers.get("WWW-Authenticate")).to.equal(null);
       await problem(scopeless, 403, "missing scope(s): orders:read");
-      await problem(await get(sample, "/reports", nobody), 403, "requires department finance");
+      await problem(await get(sample, "/reports", stranger), 403, "requires department finance");
       await unauthorized(await get(sample, "/orders"));
       await unauthorized(await get(sample, `/orders?access_token=${reader}`));
     },

@@ -27,6 +27,8 @@ export interface Surroundings extends AsyncDisposable {
   readonly files?: Readonly<Record<string, string>>;
   /** Returns how often the sample has fetched the key set. */
   readonly fetches?: () => number;
+  /** The issuer that replaces the one in the sample. */
+  readonly issuer?: string;
   /** Returns the names of the spans that the sample has exported. */
   readonly spans?: () => readonly string[];
   /** The paths of the requests that the test server received. */
@@ -69,13 +71,32 @@ export function issuerToken(claims: Readonly<Record<string, unknown>> = {}): str
   return signToken({ ...always, ...claims }, issuerKeys().privateKey, { kid: "k" });
 }
 
+function keySet(): { readonly keys: readonly object[] } {
+  const key = issuerKeys().publicKey.export({ format: "jwk" });
+  return { keys: [{ ...key, kid: "k", alg: "RS256", use: "sig" }] };
+}
+
+/** Starts a local issuer with a discovery document. It replaces the issuer in the sample. */
+export async function discoveredIssuer(): Promise<Surroundings> {
+  const server = await listen(({ url = "" }, res) => {
+    const found = { issuer: server.url, jwks_uri: `${server.url}/keys` };
+    const document = url === "/keys" ? keySet() : found;
+    res.setHeader("Content-Type", "application/json").end(JSON.stringify(document));
+  });
+  return {
+    // The default environment, prod, rejects plain http.
+    replace: { 'issuer: "https://issuer.example",': `issuer: "${server.url}", env: "local",` },
+    issuer: server.url,
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  };
+}
+
 /** Starts a local issuer. Its key set replaces the one whose URL the sample contains. */
 export async function issuer({ code }: Given): Promise<Surroundings> {
   let fetches = 0;
-  const keys = [{ ...issuerKeys().publicKey.export({ format: "jwk" }), kid: "k", alg: "RS256", use: "sig" }];
   const server = await listen((_req, res) => {
     fetches += 1;
-    res.setHeader("Content-Type", "application/json").end(JSON.stringify({ keys }));
+    res.setHeader("Content-Type", "application/json").end(JSON.stringify(keySet()));
   });
   const [shown = "", option = ""] =
     /\b(jwksUrl|jwksUri|url): "https:\/\/issuer\.example\/jwks\.json"/.exec(code) ?? [];
