@@ -92,7 +92,7 @@ describe("the command", () => {
     expect(stdout).to.match(/broken: p99 of \d+\.\d ms is over 1 ms/);
   });
 
-  it("LOAD-5 prints the checks of /ready that are not ok in the row of the step", async () => {
+  it("LOAD-5 prints the checks of /ready that are not ok beside the step", async () => {
     const checks = { cache: { healthy: false, detail: "the cache does not answer", critical: true } };
     await using target = await startTarget({ checks });
     const { stdout } = await command([target.url, ...short]);
