@@ -37,7 +37,8 @@ export interface CallTools {
  *
  * @param span gets the status, and the number of retries if there were any (TRACE-9)
  * @throws UpstreamError without a usable response
- * @throws the reason of the call's limit, if that ended the call; the circuit breaker does not count such a try
+ * @throws the reason of the call's limit, if that ended the call; the circuit breaker counts such a try only if the limit
+ *   is the client's own time limit
  */
 export async function send(
   call: Call,
@@ -67,7 +68,7 @@ export async function send(
       else attempt.succeeded();
       const wait = isRepeatable && sent < options.attempts ? waitAfter(outcome, sent) : undefined;
       if (wait === undefined || options.now() + wait >= limit.endsAt || isStopped() || !budget.take()) break;
-      discard(outcome);
+      outcome = withoutStream(outcome);
       await limit.wait(wait);
     }
   } finally {
@@ -124,9 +125,11 @@ function throwOwn(error: unknown, { content }: SendableBody, { reason }: CallLim
     throw new TypeError((error as Error).message, { cause: error });
 }
 
-/** Ends a streamed response that the caller does not receive. */
-function discard(outcome: Answer | UpstreamError): void {
-  if (!(outcome instanceof UpstreamError)) outcome.body?.destroy();
+/** Returns the outcome for the caller if no other try can be made. A streamed response is ended instead. */
+function withoutStream(outcome: Answer | UpstreamError): Answer | UpstreamError | undefined {
+  if (outcome instanceof UpstreamError || outcome.body === undefined) return outcome;
+  outcome.body.destroy();
+  return undefined;
 }
 
 /** Returns whether an outcome indicates that the service is down. */

@@ -20,7 +20,7 @@ function recordingLogger() {
   };
 }
 
-describe("the repetitions of a call", () => {
+describe("the retries of a call", () => {
   for (const status of [429, 502, 503, 504]) {
     it(`are made after the status ${status}`, async () => {
       await using upstream = await openUpstream((res, count) =>
@@ -240,7 +240,7 @@ describe("the circuit breaker of a client", () => {
   });
 
   for (const isStreamed of [false, true]) {
-    it(`does not count ${isStreamed ? "streamed " : ""}calls that their own time limit ends`, async () => {
+    it(`does not count ${isStreamed ? "streamed " : ""}calls that end at a time limit of the caller`, async () => {
       await using upstream = await openUpstream((res, _count, req) => {
         if (req.url !== "/hang") res.end("ok");
       });
@@ -262,7 +262,7 @@ describe("the circuit breaker of a client", () => {
     });
   }
 
-  it("allows another trial after a trial that its own time limit ended", async () => {
+  it("allows another trial after the caller's time limit ended a trial", async () => {
     let now = 1000;
     await using upstream = await openUpstream((res, count) => {
       if (count !== 2) res.writeHead(count === 1 ? 503 : 200).end();
@@ -314,6 +314,20 @@ describe("the circuit breaker of a client", () => {
     expect(upstream.received).to.have.length(2);
   });
 
+  it("rejects a streamed call if it opens while the call waits for its next try", async () => {
+    await using upstream = await openUpstream((res, _count, req) => {
+      if (req.url === "/fail") res.writeHead(503).end();
+      else res.writeHead(429, { "Retry-After": "1" }).end("too many");
+    });
+    await using client = clientOf(upstream.url, { attempts: 10, breakerFailures: 1 });
+    const streamed = rejection(client.stream("GET", "/a"));
+    await until("the request has arrived", () => upstream.received.length === 1);
+    await rejection(client.post("/fail"));
+    const error = await streamed;
+    expect(error).to.include({ status: 503, detail: "the service 'billing' is not answering" });
+    expect((error.cause as Error).message).to.equal("the circuit breaker is open");
+  });
+
   it("is critical for readiness only if the client is critical", async () => {
     await using client = clientOf("http://127.0.0.1:9", { critical: true });
     expect(client.readiness().critical).to.equal(true);
@@ -356,7 +370,7 @@ describe("the limit of concurrent calls", () => {
     expect(upstream.received).to.have.length(5);
   });
 
-  it("ends the wait with 504 at the time limit of the call, and when the current request is due", async () => {
+  it("ends the wait with 504 at the time limit of the call, and at the deadline of the current request", async () => {
     const held: (() => void)[] = [];
     await using upstream = await openUpstream((res) => void held.push(() => res.end()));
     await using client = clientOf(upstream.url, { maxConcurrentCalls: 1, maxWaitSeconds: 60 });
