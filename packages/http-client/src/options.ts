@@ -29,8 +29,8 @@ export const clientOptions = defineOptions("createClient()", {
   /** Longest pause in a response body, in seconds. Default: 10. */
   bodyTimeoutSeconds: { key: "body_timeout", kind: k.withDefault(seconds, 10) },
   /**
-   * Time limit of a call in seconds: all tries, the waits between them, and the body. A call also ends when the current
-   * request is due. Default: 30.
+   * Time limit of a call in seconds: all tries, the waits between them, and the body. A call also ends at the deadline
+   * of the current request. Default: 30.
    */
   totalTimeoutSeconds: { key: "total_timeout", kind: k.withDefault(seconds, 30) },
   /**

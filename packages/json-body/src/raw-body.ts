@@ -19,8 +19,8 @@ export const rawBodyOptions = defineOptions("rawBody()", {
    */
   types: { kind: k.optional(mediaTypes) },
   /**
-   * What to do with a body that has a `Content-Encoding`, because it is never inflated. `refuse`: 415. `pass`:
-   * `req.body` has the compressed bytes. Default: `refuse`.
+   * What to do with a body that has a `Content-Encoding`; it is never decompressed. `refuse`: 415. `pass`: `req.body` has
+   * the compressed bytes. Default: `refuse`.
    */
   compressed: { kind: k.withDefault(k.oneOf("refuse", "pass"), "refuse") },
 });
@@ -30,7 +30,7 @@ export type RawBodyOptions = OptionsOf<typeof rawBodyOptions>;
 
 interface WithBody extends IncomingMessage {
   body?: Buffer;
-  /** body-parser ignores a request with this mark. */
+  /** body-parser skips a request in which this is true. */
   _body?: boolean;
 }
 
@@ -40,7 +40,7 @@ interface WithBody extends IncomingMessage {
  * what it has read. Keeps a `Buffer` that an earlier parser has read, if it is within the limits.
  *
  * Passes to `next`: 413 for a body that is too large, 415 for another type or a content encoding, 400 if the client
- * disconnects (ERR-18, LIM-1 to LIM-3), and 500 if earlier code has read the body into something else than a `Buffer`.
+ * disconnects (ERR-18, LIM-1 to LIM-3), and 500 if earlier code has read the body into something other than a `Buffer`.
  *
  * @throws ConfigurationError for unknown or invalid options
  */

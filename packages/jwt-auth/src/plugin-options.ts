@@ -20,7 +20,7 @@ const inFile = defineOptions("[plugin.auth.issuers]", {
   audience: { key: "audience", kind: k.optional(k.either(k.string(), k.listOf(k.string()))) },
   /** Accepted signature algorithms. Default: `algorithms` of `[plugin.auth]`. */
   algorithms: { key: "algorithms", kind: k.optional(k.listOf(k.string())) },
-  /** Whether the service's store of revoked tokens has those of this issuer; for one issuer only. Default: false. */
+  /** Whether the service's store holds the revoked tokens of this issuer; may be set for one issuer only. Default: false. */
   revocation: { key: "revocation", kind: k.withDefault(k.boolean(), false) },
 });
 

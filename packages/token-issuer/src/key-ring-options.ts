@@ -23,7 +23,7 @@ export const keyRingOptions = defineOptions("createKeyRing()", {
    * expire, and stays in the ring for its refresh tokens. Default: `false`.
    */
   refreshTokensStayHere: { kind: k.withDefault(k.boolean(), false) },
-  /** Age of the current key, in days, at which readiness asks for a new one, 1 to 3,650. Default: 180. */
+  /** Age of the current key, in days, from which the readiness check asks for a new key, 1 to 3,650. Default: 180. */
   rotateAfterDays: { kind: k.withDefault(k.number({ min: 1, max: 3650 }), 180) },
   /** Interval in seconds at which the file is checked, in addition to file system events, 0.02 to 30. Default: 5. */
   pollSeconds: { kind: k.withDefault(k.number({ min: 0.02, max: 30 }), 5) },
