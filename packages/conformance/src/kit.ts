@@ -91,7 +91,8 @@ export async function createKit(settings: Settings, now: () => number): Promise<
     async close() {
       http.close();
       replica?.close();
-      await (await echo)?.stop();
+      // A server that could not start must not keep the others open.
+      await (await echo?.catch(() => undefined))?.stop();
       await keySet?.stop();
       await otlp?.stop();
       await upstream?.stop();
