@@ -7,8 +7,8 @@ export const MAX_TEXT = 512;
 
 /**
  * Copies any value into one that `JSON.stringify` accepts: without cycles, and limited in depth, entries, text length
- * and size. Placeholders in angle brackets replace what cannot be shown. Of the value's own code only getters run, and
- * their errors are caught.
+ * and size. Placeholders in angle brackets replace what cannot be shown. Runs no code of the value except getters, and
+ * catches their errors.
  */
 export function jsonSafe(value: unknown): unknown {
   return copy(value, 0, { left: MAX_VALUES });
@@ -66,7 +66,9 @@ function safeMember(holder: object, key: string, depth: number, budget: Budget):
 
 function safeBytes(bytes: Uint8Array): string {
   try {
-    return cut(new TextDecoder("utf-8", { fatal: true }).decode(bytes.subarray(0, 4 * MAX_TEXT)));
+    const decoder = new TextDecoder("utf-8", { fatal: true });
+    // The limit may split a character, which only a stream accepts.
+    return cut(decoder.decode(bytes.subarray(0, 4 * MAX_TEXT), { stream: bytes.length > 4 * MAX_TEXT }));
   } catch {
     return `<${bytes.length} bytes>`;
   }

@@ -186,7 +186,9 @@ describe("the functions that create problems", () => {
     expect(shown(10n)).to.equal("10");
     expect(shown(Number.POSITIVE_INFINITY)).to.equal("Infinity");
     expect(shown(Buffer.from("text"))).to.equal("text");
+    expect(shown(Buffer.from("€".repeat(1000)))).to.equal("€".repeat(512));
     expect(shown(Buffer.from([0xff, 0xfe]))).to.equal("<2 bytes>");
+    expect(shown(Buffer.from([0x41, 0xe2, 0x82]))).to.equal("<3 bytes>");
     expect(shown(new Date(Number.NaN))).to.equal("<invalid date>");
     expect(shown(() => 1)).to.equal("<function>");
     expect(JSON.stringify(shown(cycle))).to.contain("<too deep>");
