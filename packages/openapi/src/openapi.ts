@@ -162,7 +162,10 @@ function send(req: IncomingMessage, res: ServerResponse, type: string, body: Buf
 }
 
 function isKnown(header: string | undefined, etag: string): boolean {
-  return header !== undefined && header.split(",").some((each) => each.trim().replace(/^W\//, "") === etag);
+  return (
+    header?.trim() === "*" ||
+    (header ?? "").split(",").some((each) => each.trim().replace(/^W\//, "") === etag)
+  );
 }
 
 function areSame(before: readonly Route[], now: readonly Route[]): boolean {
