@@ -40,7 +40,7 @@ describe("the types of tasks", () => {
     compiles(() => [
       mails.enqueue({ task: "mail.send", payload: { to: "ann" }, id: "1", delaySeconds: 5 }),
       mails.enqueue({ task: "mail.sweep" }, { tx: undefined }),
-      // @ts-expect-error -- a typing error in the task
+      // @ts-expect-error -- the task is misspelled
       mails.enqueue({ task: "mail.sned", payload: { to: "ann" } }),
       // @ts-expect-error -- the member has another type
       mails.enqueue({ task: "mail.send", payload: { to: 7 } }),
@@ -82,7 +82,7 @@ describe("the types of tasks", () => {
       createWorker({ table: mails, handlers: { "mail.sweep": sweep } });
       createWorker({
         table: mails,
-        // @ts-expect-error -- a typing error in a task
+        // @ts-expect-error -- a task is misspelled
         handlers: { "mail.send": sweep, "mail.sweep": sweep, "mail.sned": sweep },
       });
       createWorker({
@@ -160,7 +160,7 @@ describe("the types of tasks", () => {
     expect(Object.keys(tasks.schemas)).to.eql(["zod", "valibot", "arktype"]);
   });
 
-  it("can be named for handlers and tables that are defined apart, from the schemas", () => {
+  it("can be derived from schemas, for handlers and tables that are defined separately", () => {
     const schemas = { at: z.object({ at: z.iso.datetime().transform((text) => new Date(text)) }) };
     type Queued = InputsOf<typeof schemas>;
     type Received = OutputsOf<typeof schemas>;
@@ -176,7 +176,7 @@ describe("the types of tasks", () => {
     expect(handlers.at({ at: new Date(7) })).to.equal(7);
   });
 
-  it("compare a schema with the map, and allow tasks without a schema", () => {
+  it("reject a schema that returns another type than the map, and allow tasks without a schema", () => {
     const tasks = defineTasks<Mails>({
       "mail.send": z.object({ to: z.string(), copies: z.number().optional() }).readonly(),
     });

@@ -37,7 +37,7 @@ describe("the types of schedules", () => {
   it("reject an unknown task, a wrong payload and a schedule without a time", () => {
     const everySeconds = 60;
     compiles(() => [
-      // @ts-expect-error -- a typing error in the task
+      // @ts-expect-error -- the task is misspelled
       createScheduler({ table, schedules: { sweep: { everySeconds, task: "mail.swep" } } }),
       // @ts-expect-error -- `of` is required
       createScheduler({ table, schedules: { report: { everySeconds, task: "report.make" } } }),
@@ -55,7 +55,7 @@ describe("the types of schedules", () => {
     const schedules = {
       report: { everySeconds: 60, task: "report.make", payload: { of: "orders" } },
     } as const satisfies Schedules<Tasks>;
-    // @ts-expect-error -- a typing error in the task
+    // @ts-expect-error -- the task is misspelled
     const wrong: Schedules<Tasks> = { report: { everySeconds: 60, task: "report.mak" } };
     compiles(() => createScheduler({ table, schedules }));
     expect(wrong).to.have.property("report");

@@ -2,10 +2,10 @@ import { defineOptions, kinds as k, type OptionsOf } from "@svc/options";
 
 /** The options of {@link chunks}, which `[plugin.rag]` also has. */
 export const chunksOptions = defineOptions("chunks()", {
-  /** Largest length of a chunk, in UTF-16 characters, 16 to 100,000. Default: 1000. */
+  /** Largest length of a chunk, in UTF-16 code units, 16 to 100,000. Default: 1000. */
   size: { kind: k.withDefault(k.integer({ min: 16, max: 100_000 }), 1000) },
   /**
-   * Largest number of characters that a chunk repeats from the end of the previous chunk; less than `size`. Default: 150.
+   * Largest number of code units that a chunk repeats from the end of the previous chunk; less than `size`. Default: 150.
    */
   overlap: { kind: k.withDefault(k.integer({ min: 0, max: 99_999 }), 150) },
 }).withCheck(function* ({ size, overlap }, name) {
@@ -42,7 +42,7 @@ const WORD_START = /(?<=\s)\S/g;
 export function chunks(text: string, options?: ChunksOptions): string[] {
   const { size, overlap } = chunksOptions.resolve(options);
   if (typeof text !== "string") throw new TypeError(`chunks() needs a string; it is a ${typeof text}`);
-  // Shorter slices of a long word leave room for the overlap; a code point has up to two characters.
+  // Shorter slices of a long word leave room for the overlap; a code point has up to two code units.
   const slice = Math.max(2, size - overlap);
   const parts = [...partsOf(text, { start: 0, stop: text.length }, size, slice)];
   const found: string[] = [];
@@ -89,7 +89,8 @@ function* slicesOf(text: string, { start, stop }: Part, slice: number): Generato
 }
 
 /**
- * Returns the start of the chunk of a part that repeats the end of the previous chunk, at the start of a word if possible.
+ * Returns where the chunk that begins with the part `first` starts: in the end of the previous chunk, which it repeats, and
+ * at the start of a word if possible.
  */
 function repeatedFrom(
   { text, wordFrom }: Words,
@@ -103,7 +104,7 @@ function repeatedFrom(
   if (isWithinPair(text, from)) from += 1;
   const word = wordFrom(from);
   if (word < before) return word;
-  // Only a text without spaces has no word start here; it continues where the previous chunk ends.
+  // No word starts in the overlap. If the part continues a long word, repeat characters of that word, otherwise nothing.
   return first.start === before ? from : first.start;
 }
 

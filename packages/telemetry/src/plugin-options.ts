@@ -7,7 +7,7 @@ const url = k.withDefault(endpointKind, "");
 /** The options of `[plugin.telemetry]`, and of the variables that the contract names (TRACE-2, TRACE-3, TRACE-4, TRACE-6). */
 export const telemetryPluginOptions = defineOptions("[plugin.telemetry]", {
   ...fileOptions(telemetryOptions),
-  /** The endpoint if the file has none; like `endpoint`. Default: empty. */
+  /** The value of `endpoint` if the file has none. Default: empty. */
   endpointVariable: { env: "SVC_TELEMETRY_ENDPOINT", kind: url },
   /** The full URL that receives spans, if neither the file nor `SVC_TELEMETRY_ENDPOINT` has an endpoint. Default: empty. */
   otelTracesEndpoint: { env: "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", kind: url },
