@@ -202,7 +202,7 @@ async function cost({ redisUrl, retry }: Setup, run: Run, report: Report): Promi
         const most = run.quick ? quickRequests : Number.POSITIVE_INFINITY;
         const { outcomes, cpu } = await retry(
           () => load(each.service, { inFlight, ms: 250, most, tokens, agent }),
-          // The service fails closed: a command that misses its deadline gives 503.
+          // The service fails closed: a command that misses its deadline causes a 503.
           (found) =>
             found.outcomes.some(isUnavailable) &&
             found.outcomes.every((each) => each.status === 200 || isUnavailable(each)),

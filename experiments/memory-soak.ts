@@ -13,8 +13,8 @@ const fewestSamples = 3;
  */
 const fewestRequests = 600;
 /**
- * The number of requests between two samples in a short run of a variant. Every request adds a metric series in
- * `broken-labels`; in `broken-cache`, so many requests leave three times the permitted growth.
+ * The number of requests between two samples in a short run of a variant. In `broken-labels`, every request adds a metric
+ * series; in `broken-cache`, this number of requests causes three times the permitted growth.
  */
 const fewestOf: Readonly<Record<string, number>> = { "broken-labels": 100, "broken-cache": 600 };
 const mib = 1024 * 1024;

@@ -32,7 +32,7 @@ async function follow(name: string, preloaded: readonly string[], report: Report
     await using services = await startServices({
       SVC_TELEMETRY_ENDPOINT: receiver.url,
       NODE_OPTIONS: preloaded.map((file) => `--require=${file}`).join(" "),
-      // The automatic set reads these variables.
+      // OpenTelemetry's automatic instrumentation reads these variables.
       OTEL_EXPORTER_OTLP_ENDPOINT: new URL(receiver.url).origin,
       OTEL_METRICS_EXPORTER: "none",
       OTEL_LOGS_EXPORTER: "none",

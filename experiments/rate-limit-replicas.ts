@@ -20,7 +20,7 @@ const PATIENT_MS = 10_000;
 const BREAKER_MS = 2000;
 /** Milliseconds that a response may take beyond the time limit of the store. */
 const ROOM_MS = 60;
-/** Milliseconds of a wait that cannot be measured: the time of the exempt request itself. */
+/** Error of a measured wait, in milliseconds: the exempt request that is subtracted takes some time itself. */
 const PROBE_MS = 20;
 
 /** Lets two replicas count the requests of the same callers in one Redis, and freezes it. */
@@ -139,7 +139,7 @@ async function freeze(
   const waited = answered.map((each) => waitOf(each, probes));
   const slow = waited.filter((ms) => ms >= COMMAND_MS - PROBE_MS);
   const longest = waited.reduce((most, ms) => Math.max(most, ms), 0);
-  // Count from the start of the replica, because a busy machine may cause the warning of these 10 s before the fault.
+  // Count from the start of the replica: on a busy machine, a warning before the fault suppresses others for 10 s.
   const warnings = replicas.map(({ lines }) => lines.filter((line) => line.includes('"warn"')).length);
   const windows = Math.ceil(frozenMs / BREAKER_MS);
   // These are the requests in flight when the breaker opens, and one trial of each replica per window.

@@ -260,8 +260,8 @@ function phasesOf({ lines }: ServiceProcess): readonly string[] {
 }
 
 /**
- * Reports the results of all stops. Of stops that were repeated (`doubtful`), it uses only requests cut off at the
- * signal, exit codes and the order of phases.
+ * Reports the results of all stops. For repeated stops (`doubtful`), counts only requests cut off at the signal, exit
+ * codes and the order of phases.
  */
 function reportStops(
   name: string,

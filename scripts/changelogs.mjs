@@ -18,8 +18,7 @@ const headings = {
  * Returns the entries of one commit.
  *
  * @param commit - `subject` and `body`; `old` is true for a commit made before subjects were checked, whose fixes are
- * omitted
- *   because no release had these faults
+ *   omitted because no release had these faults
  * @param wording - the text to use instead of the subject; null omits the commit
  * @returns for each entry its kind (a key of `headings`), its scopes and its text
  */

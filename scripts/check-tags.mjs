@@ -1,5 +1,5 @@
 // Checks before packages are published that the commit, or one of its ancestors, has the tag of each version, such as
-// @svc/sql@0.1.0. `npm run release` makes the tags; without one, a version would be published without a changelog and a source.
+// @svc/sql@0.1.0. `npm run release` makes the tags. A version without a tag would have no changelog and no known source.
 import { execFileSync } from "node:child_process";
 import { publishedManifests } from "./workspace.mjs";
 

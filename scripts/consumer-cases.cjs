@@ -366,7 +366,7 @@ function hs256(secret, claims) {
   return `${input}.${createHmac("sha256", secret).update(input).digest("base64url")}`;
 }
 
-/** Offers the parts of an application that these cases use, on node:http alone. */
+/** Returns an application on node:http alone, with only the methods that these cases use. */
 function bareApp() {
   const layers = [];
   const app = (req, res) => {

@@ -12,7 +12,7 @@ const verdaccio = "6.10.4";
  * Installs and starts the registry.
  *
  * @param work - an empty folder for the registry's program and its packages
- * @returns `url`, the registry's address with a slash at the end; `token`, which allows to publish; `stop()`, which resolves when
+ * @returns `url`, the registry's address with a slash at the end; `token`, for publishing; `stop()`, which resolves when
  *   the process has ended
  */
 export async function startRegistry(work) {

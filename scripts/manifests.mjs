@@ -50,7 +50,7 @@ function faultsOfFunding() {
 function faultsOfDependencies({ dependencies = {}, devDependencies = {}, ...manifest }) {
   const { peerDependencies: peers = {}, peerDependenciesMeta: meta = {} } = manifest;
   const required = Object.keys(peers).filter((name) => meta[name]?.optional !== true);
-  // Most users need no types, and `@types/node`, which nearly all of them bring, has 2.7 MB and may be of another version.
+  // Most users need no types, and nearly all `@types` packages install `@types/node`: 2.7 MB, perhaps of another version.
   const types = [...Object.keys(dependencies), ...required].filter((name) => name.startsWith("@types/"));
   const own = Object.keys(peers).filter((name) => name.startsWith("@svc/"));
   return [

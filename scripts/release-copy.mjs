@@ -19,7 +19,7 @@ const gitSettings = {
   "user.email": "release@example.com",
   "commit.gpgSign": "false",
   "tag.gpgSign": "false",
-  // The copy lives for a minute.
+  // Prefer speed to durability, because the copy is deleted after a minute.
   "core.fsync": "none",
   "core.compression": "0",
 };

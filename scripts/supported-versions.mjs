@@ -52,7 +52,7 @@ const systems = [
   { name: "NATS", versions: "2.9 and later", tested: "2.9", folders: ["dev-services", "events"] },
 ];
 
-/** Returns the table of one package, or of all packages without a manifest. */
+/** Returns the table of one package, or of all packages if `folder` is undefined. */
 function tableOf(folder) {
   const rows = systems.filter(({ folders }) => !folder || !folders || folders.includes(folder));
   const { peerDependencies = {} } = packages.get(folder) ?? {};

@@ -50,7 +50,7 @@ async function rehearse() {
 
 /** Runs both release commands, the first with the given arguments. */
 async function release(...args) {
-  // Lerna starts a daemon of Nx otherwise, which outlives it.
+  // Otherwise Lerna starts an Nx daemon that outlives it.
   const env = { NX_DAEMON: "false" };
   const registryOption = ["--registry", registry.url];
   await timed(["npm run release", ...args].join(" -- "), () =>
@@ -94,7 +94,7 @@ async function tryApplication(name) {
     filter: (file) => !file.includes("node_modules"),
   });
   const cache = join(work, `cache-${name}`);
-  // The lock file must name the registry of each package, whatever the machine's settings are.
+  // The lock file must name the registry of each package, regardless of the machine's npm settings.
   const options = ["--registry", registry.url, "--cache", cache, "--omit-lockfile-registry-resolved=false"];
   await run("npm", ["install", "--no-audit", "--no-fund", "--loglevel=error", ...options], folder);
   const installed = seconds(started);

@@ -20,7 +20,7 @@ const env = {
 // Hundreds of processes load the same sources, so cache the compiled code. Coverage counts only code compiled in the run.
 if (env.NODE_V8_COVERAGE === undefined) env.NODE_COMPILE_CACHE = join(folder, "compiled");
 const started = performance.now();
-/** Milliseconds between two lines about the time of a step that prints nothing itself. */
+/** Seconds between two progress lines about a step that prints nothing itself. */
 const SILENT_S = 15;
 
 /** Tests that each need a processor for themselves. */

@@ -91,7 +91,7 @@ describe("docs/operate.md", () => {
   const [toml = ""] = codeBlocks(operate, "toml");
   const keys = matches(toml, /^#? ?(\w+) = /gm);
   const nowhere = { write: () => undefined };
-  /** The options in code without which plugins do not start. */
+  /** Options that plugins require in code. */
   const code = {
     rollups: {
       monthly: defineRollup({
@@ -143,7 +143,7 @@ describe("docs/operate.md", () => {
     // Omit a fixed tenant, which is refused together with the plugin tenancy.
     const tenant = /^# tenant = .*$/m;
     expect(toml).to.match(tenant);
-    // Omit the issuers, which are refused beside the key set of a single issuer; express tests them.
+    // Omit the issuers, which are refused together with the key set of a single issuer; @svc/express tests them.
     const issuers = /^# \[plugin\.auth\.issuers\.\w+\]\n(?:# \w+ = .*\n)+/m;
     expect(toml).to.match(issuers);
     const everything = toml

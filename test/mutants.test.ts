@@ -12,7 +12,7 @@ const done: ReadonlySet<string> = new Set(
 );
 
 describe("the list of mutants", () => {
-  it("has a mutant, or a reason for having none, for exactly the done rules", () => {
+  it("covers exactly the done rules", () => {
     expect(Object.keys(mutants).toSorted()).to.deep.equal([...done].toSorted());
   });
 

@@ -49,7 +49,7 @@ describe(".github/workflows/release.yml", () => {
     expect(publish?.steps.at(-1)?.run).to.match(/\nnpm run release:publish -- --yes\n$/);
   });
 
-  it("grants an identity only to the job that publishes, and write access to none", () => {
+  it("grants an id-token only to the publish job, and write access to the repository to no job", () => {
     expect(Object.keys(workflow.jobs)).to.deep.equal(["check", "publish"]);
     expect(workflow.permissions).to.deep.equal({});
     expect(check?.permissions).to.deep.equal({ contents: "read" });
@@ -75,7 +75,7 @@ describe(".github/workflows/release.yml", () => {
       expect(step.with).to.deep.equal({ "fetch-depth": 0, "persist-credentials": false });
   });
 
-  it("names no registry: npm's setting decides", () => {
+  it("contains no URL, so that npm's configuration decides the registry", () => {
     expect(text).not.to.match(/https?:\/\//);
   });
 });

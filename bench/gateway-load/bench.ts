@@ -11,7 +11,7 @@ import { figuresOf, type Skipped, tablesOf } from "./report.ts";
 import { wrk } from "./wrk.ts";
 
 const PATH = `${PREFIX}/items/10`;
-/** Duration of one run of a load generator. In a short run, the conditions of all proxies of a round are more alike. */
+/** Duration of one run of a load generator. Short runs keep the conditions of all proxies in a round similar. */
 const SECONDS = 1;
 
 /** Measures the throughput and the latency of proxies in front of the same server, without bounds. */

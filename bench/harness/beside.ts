@@ -38,9 +38,9 @@ export async function measureBeside<T>(
 }
 
 /**
- * Runs every task on all sides before the next task. In a round, each task is repeated until each side had each place
- * equally often, because the first side finds the data of a task in no cache of the processor. Every round opens new sides:
- * equal sides that kept one connection each differed by up to 4 %.
+ * Runs every task on all sides before the next task. In a round, each task is repeated until each side has run equally often
+ * in each position, because the first side runs with cold processor caches. Every round opens new sides: equal sides that
+ * kept one connection each differed by up to 4 %.
  */
 export async function timeInTurn<T>(
   open: () => Promise<Sides<T>>,
@@ -65,7 +65,7 @@ export async function timeInTurn<T>(
   return times;
 }
 
-/** Returns orders in which each side has each place equally often. */
+/** Returns orders in which each side has each position equally often. */
 function ordersOf<T>(sides: readonly T[]): readonly (readonly T[])[] {
   return sides.flatMap((_, first) => {
     const order = [...sides.slice(first), ...sides.slice(0, first)];

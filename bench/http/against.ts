@@ -18,7 +18,7 @@ const variants = new URL("./variants/", import.meta.url).href;
  * Measures the cases of these packages and the same cases of another checkout, all in one run. The other checkout is
  * measured twice; the second measurement is the control.
  *
- * @throws Error when the directory is no checkout with installed dependencies
+ * @throws Error when the directory is not a checkout with installed dependencies
  */
 export async function measureAgainst(
   directory: string,

@@ -11,7 +11,7 @@ export interface Generator extends AsyncDisposable {
   run(effort: Effort): Promise<Reading>;
 }
 
-/** Starts a library of Node.js in its own process, on the first CPU. */
+/** Starts a load generator that is a Node.js library in its own process, on the first CPU. */
 export async function startLibrary(name: string): Promise<Generator> {
   const child = fork(new URL("./generator-process.ts", import.meta.url), [], {
     execArgv: ["--conditions=@svc/source"],

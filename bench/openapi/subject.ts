@@ -9,7 +9,7 @@ import { requestBytes } from "../harness/request-bytes.ts";
 import type { Subject } from "../harness/subject.ts";
 import { faultsOf, Order, orderText, refusedText } from "./orders.ts";
 
-/** The validations, without `bare-express5`. */
+/** What validates the body; `bare-express5` does not validate. */
 export type By = "bare-express5" | "by-hand" | "svc" | "express-openapi-validator";
 
 /** The setting of a case, as JSON. */

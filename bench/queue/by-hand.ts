@@ -10,7 +10,7 @@ const CLAIM = `update by_hand set status = 'running', attempts = attempts + 1, l
 
 /**
  * Does the least work that takes a job from a durable insert to its handler under a lease: an insert that notifies, and
- * an update, each committed, as prepared statements on open connections. It generates no id and no context, second
+ * an update, each committed, as prepared statements on open connections. It has no generated ids, context, second
  * worker, pooler or error handling. Used only in the latency rows: no queue that claims jobs can be faster on this
  * machine.
  */
@@ -38,13 +38,13 @@ export async function createByHand(url: string): Promise<Contestant> {
         await work(job.payload.n);
         await worker.query({ name: "ack", text: "delete from by_hand where id = $1", values: [job.id] });
       };
-      const told = (): void => {
+      const onNotification = (): void => {
         claiming = claiming.then(claim);
       };
-      worker.on("notification", told);
+      worker.on("notification", onNotification);
       return {
         async stop() {
-          worker.off("notification", told);
+          worker.off("notification", onNotification);
           await claiming;
         },
       };

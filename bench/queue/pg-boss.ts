@@ -8,7 +8,7 @@ interface Payload {
 }
 
 const PLAIN = "work";
-const TOLD = "told";
+const NOTIFIED = "notified";
 const CHUNK = 1000;
 const DEADLOCKS = 5;
 
@@ -27,7 +27,7 @@ export async function createBoss(url: string, most = 1): Promise<Contestant> {
   boss.on("error", (error) => console.error(error));
   await boss.start();
   await boss.createQueue(PLAIN);
-  await boss.createQueue(TOLD, { notify: true });
+  await boss.createQueue(NOTIFIED, { notify: true });
   let queue = PLAIN;
   const rowsOf = (numbers: readonly number[]): { data: Payload }[] => numbers.map((n) => ({ data: { n } }));
   return {
@@ -57,7 +57,7 @@ export async function createBoss(url: string, most = 1): Promise<Contestant> {
       return { stop: () => boss.offWork(queue, { wait: true }) };
     },
     tell() {
-      queue = TOLD;
+      queue = NOTIFIED;
     },
     async live() {
       const { rows } = await pool.query<{ live: boolean }>(
@@ -67,7 +67,7 @@ export async function createBoss(url: string, most = 1): Promise<Contestant> {
     },
     async clean() {
       await boss.deleteAllJobs(PLAIN);
-      await boss.deleteAllJobs(TOLD);
+      await boss.deleteAllJobs(NOTIFIED);
       await again(() => pool.query("vacuum analyze pgboss.job"));
     },
     analyze: () => again(() => pool.query("analyze pgboss.job")),

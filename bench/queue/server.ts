@@ -2,7 +2,7 @@ import { type PostgresServer, startPostgres } from "@svc/dev-services";
 import { statfsSync } from "node:fs";
 import pg from "pg";
 
-// Durable settings, and checkpoints so rare that none falls into one row and not into another.
+// Durable settings, with checkpoints too rare to slow down some rows and not others.
 const settings = {
   fsync: "on",
   synchronous_commit: "on",

@@ -51,7 +51,7 @@ export function limitVerdict({ metric, value, unit }: Figure, limit: number): Ve
 
 /**
  * Checks a latency bound for two processes of the same case. Returns a void verdict if only one of them is within the bound
- * or there is a doubt: in both cases the machine determined the results. Otherwise, or without a second process,
+ * or `doubt` is given: in both cases the machine determined the results. Otherwise, or without a second process,
  * returns undefined.
  */
 export function voidOf(

@@ -3,7 +3,7 @@ import type { Pool } from "pg";
 
 /** The time zone of all months here. Its clocks have not changed since 2022. */
 export const ZONE = "America/Mexico_City";
-/** Twelve whole months up to the current one, as local dates. */
+/** The twelve whole months in which all expenses are paid, as local dates. */
 export const YEAR = { from: "2025-10-01", to: "2026-09-30" } as const;
 export const BIG = "big";
 /** One of the smaller tenants, each of which has the same number of rows. */

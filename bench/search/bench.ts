@@ -14,7 +14,7 @@ const PLUGIN = "plugin";
 
 /**
  * Compares time and recall of a shared approximate index, of indexes and partitions by tenant, and of `svc`. Also compares
- * a search through a service with a handwritten search.
+ * a search through a service to the same search of a store.
  */
 export const search: Bench = {
   async run(options) {

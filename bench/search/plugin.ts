@@ -20,7 +20,7 @@ import { percentile } from "./measure.ts";
 import { CONNECTIONS, FILTER_KEYS, type SearchService, startSearchService, TABLE } from "./search-service.ts";
 import { LIMIT } from "./side.ts";
 
-/** Maximum ratios of a search through a service to a handwritten search. */
+/** Maximum ratios of a search through a service to the same search of a store. */
 const BOUNDS = { service: 1.05, traced: 1.1 };
 
 /** One way to search in the tenant of the current context. */

@@ -16,8 +16,8 @@ export function recallVerdict(rows: readonly Row[]): Verdict {
   const [ours, shared] = [of("svc", GOOD), of("shared", FAIR)];
   if (ours === undefined) return judged(false, `svc does not reach a recall of ${GOOD} at any ef_search`);
   if (shared === undefined)
-    return judged(true, `shared does not reach a recall of ${FAIR} at any ef_search; ${told(ours)}`);
-  const line = `${told(ours)}; ${told(shared)}: ${(ours.p50 / shared.p50).toFixed(2)} x, bound below 1`;
+    return judged(true, `shared does not reach a recall of ${FAIR} at any ef_search; ${described(ours)}`);
+  const line = `${described(ours)}; ${described(shared)}: ${(ours.p50 / shared.p50).toFixed(2)} x, bound below 1`;
   return judged(ours.p50 < shared.p50, line);
 }
 
@@ -64,6 +64,6 @@ export function planVerdicts(rows: readonly Row[]): readonly Verdict[] {
     });
 }
 
-function told({ side, metric, recall, p50 }: Row): string {
+function described({ side, metric, recall, p50 }: Row): string {
   return `${side} has ${recall.toFixed(3)} at ${metric} in ${p50.toFixed(2)} ms`;
 }

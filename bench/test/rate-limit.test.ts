@@ -13,7 +13,7 @@ describe("the benchmark of rate limits", () => {
   });
 
   for (const by of ["none", "svc-memory", "express-rate-limit", "rate-limiter-flexible-memory"] as const) {
-    it(`proves that the case ${by} counts as its name says`, async () => {
+    it(`proves the claims of the case ${by}`, async () => {
       const setting = { by, redis: { url: "", keyPrefix: "" }, limit: 1e9, windowSeconds: 60 };
       const subject = await start(JSON.stringify(setting satisfies LimitSetting));
       await subject.prove();

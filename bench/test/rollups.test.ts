@@ -80,7 +80,7 @@ describe("the rollups benchmark", () => {
   });
 });
 
-describe("the comparison with a call by hand", () => {
+describe("the comparison with direct calls", () => {
   const timesOf = (medians: Readonly<Record<string, number>>) =>
     new Map(Object.entries(medians).map(([name, ms]) => [name, [0, ms, 9]]));
 
@@ -109,7 +109,7 @@ describe("the comparison with a call by hand", () => {
     <T>(all: readonly Side<T>[], onClose: () => void = () => undefined) =>
     async () => ({ all, [Symbol.asyncDispose]: async () => onClose() });
 
-  it("opens the sides in every round, and runs each side equally often at each place", async () => {
+  it("opens the sides in every round, and runs each side equally often in each position", async () => {
     const calls: string[] = [];
     const sides = ["a", "b", "c"].map((name): Side<number> => ({
       name,
@@ -153,7 +153,7 @@ describe("the comparison with a call by hand", () => {
 describe("the case `plugin` of the rollups benchmark", () => {
   needsSharedPostgres();
 
-  it("computes the same panel by hand and through a service, for both tenants", async () => {
+  it("computes the same panel by rollup.query() and through a service, for both tenants", async () => {
     await using database = await openTestDatabase({ name: "bench-rollups" });
     const pool = new pg.Pool({ connectionString: database.url });
     // The database is dropped while the last connections still close.

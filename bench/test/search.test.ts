@@ -179,7 +179,7 @@ describe("the case `plugin` of the search benchmark", () => {
     await place?.[Symbol.asyncDispose]();
   });
 
-  it("finds the same hits by hand and through services with and without spans", async () => {
+  it("finds the same hits with a search store and through services with and without spans", async () => {
     const printed: string[] = [];
     const print = (line: string): void => void printed.push(line);
     const verdicts = await runPlugin(place?.url ?? "", { ...options, json: false, print });

@@ -27,7 +27,7 @@ describe("the telemetry benchmark", () => {
 });
 
 describe("the cases of the telemetry benchmark", () => {
-  it("include base and control, and auto only with its folder", () => {
+  it("include the base and the control, and the case auto only if its folder is given", () => {
     expect(namesOf(requestCases(["memory"], undefined))).to.deep.equal(["none", "memory", "control"]);
     expect(namesOf(requestCases(["auto"], "/there"))).to.deep.equal(["none", "auto", "control"]);
     expect(namesOf(requestCases(undefined, undefined))).not.to.include("auto");

@@ -164,7 +164,7 @@ const inPath: readonly Twist[] = [
   {
     name: "odd parameter of the path",
     apply(draft, draw) {
-      // An empty value would give another path.
+      // An empty value would change the path.
       const values = oddTexts.filter((each) => each !== "");
       draft.segments[1] = pick(values, draw);
     },

@@ -30,7 +30,7 @@ interface PendingCut {
 
 /**
  * Starts a service with the paths `/stream/download?bytes=N`, `/stream/upload?pause=MS`, which reads slowly, and
- * `/stream/endless/<kind>?id=ID`, whose requests or responses never end.
+ * `/stream/endless?id=ID`, whose requests or responses never end.
  */
 export async function startUpstream(): Promise<Upstream> {
   const cuts = new Map<string, PendingCut>();

@@ -66,7 +66,7 @@ async function startUnshared(): Promise<StallMonitor> {
   }
   const watching = watch();
 
-  /** Returns for each stall the milliseconds of it that lie between two moments. */
+  /** Returns how many milliseconds of each stall lie between two moments. */
   function lengths(from: number, to: number): readonly number[] {
     // After the server exited, every delay would count as a stall.
     if (server.exit !== undefined) throw new Error(`the stall monitor has ended: ${server.ending}`);

@@ -119,8 +119,8 @@ interface Waited extends Timed {
 }
 
 /**
- * Returns the duration of a request without the delay by the machine: the longest concurrent request that the fault does
- * not affect, or the stalls that the stall monitor observed, whichever is longer.
+ * Returns the duration of a request minus the delay that the machine caused: the longest concurrent request that the fault
+ * does not affect, or the stalls that the stall monitor observed, whichever is longer.
  */
 export function waitedOf(span: Span, others: readonly Span[], stalls: Stalls): number {
   return span.ms - takenFrom(span, others, stalls);

@@ -1,4 +1,4 @@
-/** Starts that may be pending. An undefined element is skipped. */
+/** Promises of started services. An undefined element starts nothing and has the result undefined. */
 type Starting<T extends readonly unknown[]> = readonly [...{ [K in keyof T]: Promise<T[K]> | undefined }];
 
 /**

@@ -13,7 +13,7 @@ export async function importFile(url: string): Promise<void> {
   const first = await numberOf(`${url}/receipts-service/receipts/${String(id)}`, headers);
   const file = `category,amount,paid_at\n${expense.category},${expense.amount},${expense.paid_at}\n`;
   await sent(`${url}/expenses/import`, { body: file, headers: { ...headers, "Content-Type": "text/csv" } });
-  // No demo expense is from that month, so the list has only those of this run and of earlier ones.
+  // The demo data has no expense in that month, so the list has only expenses of this run and of earlier runs.
   for (const deadline = performance.now() + patienceMs; performance.now() < deadline;) {
     const { expenses } = await sent(`${url}/expenses?month=2031-03`, { method: "GET", headers });
     for (const each of expenses as readonly { id: string; amount: string }[]) {

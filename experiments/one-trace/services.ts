@@ -18,10 +18,10 @@ export interface Services extends AsyncDisposable {
 }
 
 /**
- * Starts the three services. Leaving the block stops them, which exports their last spans.
+ * Starts the three services. Disposal stops them, which exports their last spans.
  *
  * @param env variables of all three processes, in addition to those that they need to start
- * @throws Error with what they wrote if they do not start
+ * @throws Error with their standard error if they do not start
  */
 export async function startServices(env: Readonly<Record<string, string>>): Promise<Services> {
   await using cleanup = new AsyncDisposableStack();

@@ -6,7 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type pg from "pg";
 import { type Bucket, LIVE, MOMENTS, ZONE } from "./books.ts";
 
-/** Numbers of the processes that run refresh jobs. */
+/** Number of workers, or of replicas of the service, that refresh totals. */
 const WORKERS = 2;
 const JOBS_AT_ONCE = 3;
 const POLL_MS = 20;

@@ -87,7 +87,7 @@ export interface Asked {
   readonly filter: "none" | "plain" | "hostile";
 }
 
-/** Draws a random search by one tenant. Half of the query vectors come from another tenant's documents. */
+/** Draws a random search by one tenant. Half of the query vectors come from the documents of `other`. */
 export function drawSearch(held: readonly Held[], draws: Draws): Asked {
   const own = draws.of(held);
   const other = draws.of(held);

@@ -53,7 +53,7 @@ async function indexHalf(store: SearchStore, held: readonly Held[]): Promise<voi
   for (const [at, { tenant }] of held.entries()) if (at % 2 === 0) await store.ensureTenantIndex(tenant);
 }
 
-/** Opens the search of a service, which has its tenant from the context or, outside of one, as an argument. */
+/** Opens the search of a service, whose tenant comes from the context or, outside a context, from an argument. */
 async function openService(db: Database, { table, rowSecurity }: SearcherOptions): Promise<Searcher> {
   const service = await createService({
     config: {

@@ -23,7 +23,7 @@ export interface Seen {
   readonly foreign: number;
   /** The number of rows seen while no tenant was set. */
   readonly unset: number;
-  /** The number of times that a connection served another tenant than before. */
+  /** The number of times that a connection served a different tenant than before. */
   readonly turns: number;
   readonly ready: string;
 }

@@ -28,7 +28,7 @@ const goingAway = 1001;
 /** Restarts two replicas behind a gateway in turn, while clients send requests through it. */
 export async function runGatewayPart(run: Run, report: Report): Promise<void> {
   await using stack = new AsyncDisposableStack();
-  // Restarted replicas keep their ports, which connections of other processes must not use meanwhile.
+  // A restarted replica keeps its port. With freePort(), no other process of the test run takes the port in between.
   const startReplica = async (port?: number): Promise<ServiceProcess> =>
     stack.use(await startService("replica.ts", { ...settingsOf(run), port: port ?? (await freePort()) }));
   // All replicas in the order of their start, including those that have ended.

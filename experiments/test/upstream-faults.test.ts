@@ -19,7 +19,7 @@ describe("upstream-faults", function () {
     );
   });
 
-  it("ends calls through a gateway in time, sends none twice, and forwards only one request", async () => {
+  it("ends calls through a gateway in time, sends none twice, and forwards no smuggled request", async () => {
     expectHeld(await quickRun(upstreamFaults, { only: "gateway" }));
   });
 

@@ -50,7 +50,7 @@ async function runFault(fault: Fault, foreign: FaultyServer, run: Run, report: R
   const seconds = (performance.now() - began) / 1000;
   const { name } = fault;
   const state = await client.readiness().check(AbortSignal.timeout(1_000));
-  // After its cool-down, an open circuit breaker is healthy and waits for a trial.
+  // After its cool-down, an open circuit breaker reports healthy and waits for a trial.
   const isOpen = !state.healthy || state.detail.includes("the next call is a trial");
 
   const longest = Math.max(...outcomes.map(({ ms }) => ms));
@@ -132,7 +132,7 @@ async function callAll(client: Client, calls: number, run: Run): Promise<readonl
   return outcomes;
 }
 
-/** Makes a call as in a request of a tenant with a token. */
+/** Makes a call in the context of a request with a tenant and a token. */
 async function call(client: Client, id: string, method: string, run: Run): Promise<Outcome> {
   const headers = { authorization: "Bearer secret", cookie: "session=secret" };
   const context = new RequestContext({ requestId: `request-${id}`, tenantId: "secret-tenant" }, { headers });

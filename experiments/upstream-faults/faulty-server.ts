@@ -138,7 +138,7 @@ export async function startFaultyServer(fault: Fault, foreign: string): Promise<
       }
     });
   });
-  // A server that recovers listens again on its port, which connections of other processes must not use meanwhile.
+  // A server that recovers listens on the same port. With freePort(), no other process takes the port in between.
   const port = await freePort();
   server.listen(port, "127.0.0.1");
   await once(server, "listening");

@@ -45,8 +45,8 @@ export const work: Mutants = {
   },
   "JOB-9": {
     file: "packages/job-table/src/sql/fail.ts",
-    find: 'const dead = "lease.bury or job.attempts >= job.max_attempts";',
-    replace: 'const dead = "lease.bury or job.attempts > job.max_attempts";',
+    find: 'const dead = "lease.no_retry or job.attempts >= job.max_attempts";',
+    replace: 'const dead = "lease.no_retry or job.attempts > job.max_attempts";',
   },
   "JOB-10": {
     file: "packages/job-table/src/worker/running-jobs.ts",

@@ -34,7 +34,7 @@ export async function start(setting: string, middleware: readonly Middleware[] =
   return httpSubject(service.server, proofOf(claims));
 }
 
-/** Returns the example's file without the parts that this route does not use: what needs a database, callers and tenants. */
+/** Returns the example's configuration without the plugins that need a database, callers or tenants. */
 async function exampleConfig(level: string, etag: boolean): Promise<string> {
   const leftOut = ["database", "auth", "tenancy", "queue", "events", "rollups", "rag"];
   const sections = (await readFile(exampleFile, "utf8")).split(/^(?=\[)/m);

@@ -25,7 +25,7 @@ interface Setting {
   readonly described: boolean;
   /** Whether the plugins `database`, `rollups` and `rag` are on. No request uses them. */
   readonly data: boolean;
-  /** Whether the logger, the pool and the client are the application's. No request uses the pool and the client. */
+  /** Whether the application passes its own logger, pool and Redis client. No request uses the pool or the client. */
   readonly own: boolean;
 }
 
@@ -111,7 +111,7 @@ export async function start(name: string): Promise<Subject> {
   return httpSubject(service.server, proofOf(claims), traffic);
 }
 
-/** Returns an own logger and own connections, which connect to no server. */
+/** Returns a logger, a pool and a Redis client as an application creates them. Neither pool nor client connects. */
 function ownCode({ level }: Setting, tap: LogTap): Pick<ServiceOptions, "logger" | "database" | "cache"> {
   return {
     logger: pino({ level }, tap),

@@ -28,7 +28,7 @@ interface Tracing {
 
 const require = createRequire(import.meta.url);
 
-// Traces start here: no caller decides about sampling, so the sample ratio does.
+// The requests carry no traceparent, so the sample ratio decides which ones are sampled.
 const requests = Array.from({ length: 64 }, (_, index) =>
   requestBytes("GET", urlOf(index), {
     Host: "localhost:8000",

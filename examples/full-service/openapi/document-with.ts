@@ -1,7 +1,7 @@
 import { createService, type ServiceOptions } from "@svc/express";
 import { expensesService } from "../src/service.ts";
 
-/** No server listens there, because the document does not depend on the database. */
+/** A URL without a database server: the document does not depend on the database. */
 const NO_DATABASE = "postgres://someone@127.0.0.1:1/none";
 
 /**

@@ -73,7 +73,7 @@ async function redocly(file: string): Promise<Findings> {
       readonly location: readonly { readonly pointer: string }[];
     }[];
   }>([REDOCLY, "lint", file, "--config", place("redocly.yaml"), "--format=json"]);
-  // Fail, because an ignored problem would disable a rule without a reason next to it.
+  // Count ignored problems as errors: an ignored problem disables a rule without stating a reason.
   return {
     errors: totals.errors + totals.ignored,
     warnings: totals.warnings,

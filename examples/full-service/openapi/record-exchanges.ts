@@ -75,7 +75,7 @@ function idOf(server: Server, write: (line: Recorded) => void): string {
   return id;
 }
 
-/** Returns the bytes of both bodies. The lists grow while the bodies pass. */
+/** Returns two lists, which receive the chunks of the request body and of the response body. */
 function collected(
   request: IncomingMessage,
   response: ServerResponse,

@@ -21,12 +21,12 @@ export interface Violation {
   readonly message: string;
 }
 
-/** Prism's result for an exchange; undefined if Prism could not read the request. */
+/** Receives the violations of an exchange. `wasBodyRead` is false if Prism could not read the request body. */
 export type Judge = (exchange: Exchange, violations: readonly Violation[], wasBodyRead: boolean) => void;
 
 /** Options of {@link replayThroughPrism}. */
 export interface ReplayOptions extends Documented {
-  /** The file to which the document is written. */
+  /** The folder to which the document is written. */
   readonly folder: string;
   readonly judge: Judge;
 }

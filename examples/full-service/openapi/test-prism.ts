@@ -1,5 +1,5 @@
-// `npm run test:prism`: runs the example's whole test suite, and shows every request to the example, with its response, to
-// Prism's validating proxy. Exits with 1 for a violation, a failed test, or an empty run.
+// `npm run test:prism`: runs the example's whole test suite, and replays every request to the example, with its response,
+// through Prism's validating proxy. Exits with 1 for a violation, a failed test, or an empty run.
 //
 //   npm run test:prism                       all test files of the example
 //   npm run test:prism -- test/a.test.ts     some of them

@@ -18,7 +18,7 @@ export interface StartAllOptions {
   readonly env?: NodeJS.ProcessEnv | undefined;
 }
 
-/** The services, each with the distance of its block of ports from that of the gateway. */
+/** The services, each with the offset of its first port from the gateway's first port. */
 const blocks = { gateway: 0, expenses: 10, receipts: 20 } as const;
 
 type Name = keyof typeof blocks;

@@ -24,7 +24,7 @@ export interface StartDemoOptions {
   readonly checkout: string;
   /** Default: `process.env`. */
   readonly env?: NodeJS.ProcessEnv | undefined;
-  /** Whether the search is opened when the service starts, instead of at first use. Default: unless `PUBLIC_PORT` is set. */
+  /** Whether the search is opened when the service starts, instead of at first use. Default: true unless `PUBLIC_PORT` is set. */
   readonly openSearch?: boolean | undefined;
   /** Settings for hashing the passwords of the demo users. Default: the service's own settings. */
   readonly passwords?: ExpensesOptions["passwords"];

@@ -60,7 +60,7 @@ export function createPasswords({
   waiting = 16,
 }: PasswordsOptions = {}): Passwords {
   const inTurn = createTurns(atOnce, waiting);
-  const nobodys: Stored = { cost, salt: randomBytes(16), hash: randomBytes(hashBytes) };
+  const unknownUser: Stored = { cost, salt: randomBytes(16), hash: randomBytes(hashBytes) };
 
   return {
     async hash(password) {
@@ -71,7 +71,7 @@ export function createPasswords({
     },
     async matches(password, stored, signal) {
       const known = stored === null || stored === undefined ? undefined : parse(stored);
-      const { salt, hash, cost: made } = known ?? nobodys;
+      const { salt, hash, cost: made } = known ?? unknownUser;
       const derived = await inTurn(() => derive(password, salt, made), signal);
       return derived.length === hash.length && timingSafeEqual(derived, hash) && known !== undefined;
     },

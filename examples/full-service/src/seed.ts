@@ -7,7 +7,7 @@ export const demoTenants = ["harbour-cafe", "nordic-bikes", "stone-and-leaf"] as
 /** The number of expenses of a tenant in each month from July 2025 to June 2026. */
 const counts = [6, 7, 10, 11, 13, 15, 6, 8, 10, 10, 12, 12];
 
-/** For each category: its number among ten expenses, the lowest amount, and the spread above it, in cents. */
+/** For each category: how many of ten expenses belong to it, the lowest amount, and the range above it, in cents. */
 const habits = {
   travel: { of10: 2, least: 4_500, more: 38_000 },
   meals: { of10: 3, least: 900, more: 11_000 },

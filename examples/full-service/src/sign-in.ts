@@ -79,7 +79,7 @@ export function signInRoutes(app: Express, options: SignInOptions): void {
     else sendPage(res, 200, signInPage({ returnTo, providers, isDemo, note: noteOf(req, query) }));
   });
 
-  // Use this path, because the address bar shows it after a failed sign-in.
+  // Serve GET /login too, because the address bar shows this path after a failed sign-in.
   const toSignIn = pageDescription({
     summary: "Redirects to the sign-in page",
     description: "For visitors who open the address of a failed sign-in again.",

@@ -11,7 +11,7 @@ import { hookStates, switchedLimits, type Switches } from "./switches.ts";
 /** The message of the exception of `/test/failing`. No client may receive it. */
 export const secretMessage = "the password of the vault is 1234";
 
-/** The limit of `/test/limited`. A token returns every second. */
+/** The limit of `/test/limited`: the bucket regains one token per second. */
 export const testLimit = { limit: 10, windowSeconds: 10 } as const;
 
 /** Adds routes that exist only in the test mode. */

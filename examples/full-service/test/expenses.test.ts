@@ -6,7 +6,7 @@ import { serviceFor } from "./support/running-service.ts";
 
 const problemType = "application/problem+json";
 
-/** The texts of a document for people. */
+/** The parts of an OpenAPI document that contain descriptions. */
 interface OfWords {
   readonly info: Readonly<Record<string, unknown>>;
   readonly tags: readonly { readonly name: string; readonly description?: string }[];

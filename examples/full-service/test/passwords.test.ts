@@ -58,7 +58,7 @@ describe("passwords", () => {
       started.shift()?.();
       await new Promise(setImmediate);
     }
-    // All turns are available again.
+    // Both slots are free again.
     const two = [matches("x", undefined), matches("x", undefined)];
     expect(started).to.have.length(2);
     for (const each of started.splice(0)) each();

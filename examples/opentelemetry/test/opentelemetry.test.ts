@@ -14,7 +14,7 @@ describe("the stock instrumentations of OpenTelemetry", function () {
   this.timeout(60_000);
 
   const variants = commands.trim().split("\n");
-  it("are shown with four start commands", () => {
+  it("have four start commands in the README", () => {
     expect(variants).to.have.lengthOf(4);
   });
 

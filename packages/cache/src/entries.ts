@@ -8,8 +8,8 @@ import type { CacheEvent } from "./options.ts";
 /** Reads and writes JSON values in Redis by key. */
 export interface Entries {
   /**
-   * Returns the value stored under a key; undefined if nothing is stored, or if the stored string is not JSON or is too
-   * long.
+   * Returns the value stored under a key; undefined if nothing is stored, or if the stored value is not a string, is not
+   * JSON or is too long.
    * @throws CacheUnavailableError
    */
   get(key: string): Promise<unknown>;

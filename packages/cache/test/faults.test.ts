@@ -8,7 +8,7 @@ import { expect } from "chai";
 import { PATIENT, warmCache } from "./support/warm-cache.ts";
 
 // No process listens on this port. A test checks that no message contains its number.
-const NOBODYS_PORT = 1019;
+const CLOSED_PORT = 1019;
 
 const ready = (cache: Cache) => cache.readiness().check(AbortSignal.timeout(5000));
 const answers = async (cache: Cache): Promise<boolean> =>
@@ -285,7 +285,7 @@ describe("createCache when Redis fails", function () {
 
   it("reports an unhealthy check that is not critical, without any part of the URL, if Redis was never reachable (RDY-16)", async () => {
     const logger = collectingLogger();
-    await using cache = open({ url: `redis://somebody:geheim@127.0.0.1:${NOBODYS_PORT}/3`, logger });
+    await using cache = open({ url: `redis://somebody:geheim@127.0.0.1:${CLOSED_PORT}/3`, logger });
     const error = await rejection(cache.redis.exists("key"));
     expect(error).to.include({ reason: "disconnected" });
     const check = await ready(cache);
@@ -293,7 +293,7 @@ describe("createCache when Redis fails", function () {
     expect(cache.readiness().critical).to.equal(false);
     await until("it is in the log", () => logger.texts.length > 0);
     const all = JSON.stringify([check, logger.texts, error, error.message, error.stack]);
-    for (const part of ["somebody", "geheim", String(NOBODYS_PORT)]) expect(all).not.to.contain(part);
+    for (const part of ["somebody", "geheim", String(CLOSED_PORT)]) expect(all).not.to.contain(part);
   });
 
   it("reports WRONGPASS when Redis rejects the password", async () => {
@@ -330,7 +330,7 @@ describe("createCache when Redis fails", function () {
       throw new Error("the disk is full");
     };
     const logger = { debug: full, info: full, warn: full, error: full, fatal: full };
-    await using never = open({ url: `redis://127.0.0.1:${NOBODYS_PORT}`, logger });
+    await using never = open({ url: `redis://127.0.0.1:${CLOSED_PORT}`, logger });
     await using cache = await warm({ logger, commandTimeoutMs: 100, breakerCoolDownMs: 100 });
     server.pause();
     try {

@@ -80,7 +80,7 @@ describe("a command line", () => {
     [["drop", "a", "--all"], "--all cannot be combined with ids"],
   ];
   for (const [given, message] of faults) {
-    it(`rejects: notes ${given.join(" ")}`, () => {
+    it(`rejects the command line "notes ${given.join(" ")}"`, () => {
       expect(() => notes.parse(given, environment))
         .to.throw(InvalidUse, message)
         .with.property("code", "ERR_NOTES_USAGE");

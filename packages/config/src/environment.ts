@@ -6,7 +6,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** Returns the value of a variable; undefined when it is not set or empty. */
 export function variable(env: Environment, name: string): string | undefined {
   const text = env[name];
-  // Inherited members, for example of the name __proto__, are not strings.
+  // Inherited members, such as `__proto__`, are not strings.
   return typeof text === "string" && text !== "" ? text : undefined;
 }
 

@@ -25,7 +25,6 @@ export type Need =
 
 /** A check of one rule from outside the service. */
 export interface Check {
-  /** The id of the rule. */
   readonly rule: string;
   readonly needs?: readonly Need[] | undefined;
   /**

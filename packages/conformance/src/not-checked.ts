@@ -1,4 +1,4 @@
-/** Rules that the kit knows but does not check, with the reason. */
+/** Rules in the kit's list that it does not check, with the reason. */
 export interface NotChecked {
   readonly rules: readonly string[];
   readonly reason: string;

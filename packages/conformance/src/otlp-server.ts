@@ -37,7 +37,7 @@ export async function serveOtlp(address: string) {
   return {
     /** The spans of all accepted requests, in order. */
     spans: spans as readonly ReceivedSpan[],
-    /** The reasons for which requests were not valid. */
+    /** The reasons why requests were invalid. */
     faults: faults as readonly string[],
     /** Whether the requests show that the service's endpoint has user-info or a query. */
     get hasPrivateParts() {

@@ -2,7 +2,7 @@ import { OutgoingMessage, ServerResponse } from "node:http";
 
 type SetHeader = ServerResponse["setHeader"];
 
-/** The entries that Node stores for the headers of a response, by name in lower case: name, value, and what Node ignores. */
+/** The entries that Node stores for the headers of a response, by name in lower case: name and value; Node ignores the rest. */
 export type StoredHeaders = Record<string, [name: string, value: unknown, ...more: unknown[]]>;
 
 // The private property in which a message stores its headers. If Node lacks it, headers are set in the normal way.

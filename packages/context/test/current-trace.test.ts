@@ -209,7 +209,7 @@ describe("currentTrace with OpenTelemetry", () => {
   });
 });
 
-describe("activeSpanTrace with another global", () => {
+describe("activeSpanTrace with other values of OpenTelemetry's global", () => {
   const span = { spanContext: () => SPAN } as Span;
   const fail = (): never => {
     throw new Error("a fault of the context manager");

@@ -17,24 +17,17 @@ const servers: Readonly<Record<string, (handler: Handler) => RequestListener>> =
   ),
 };
 
-/** A promise and the function that resolves it. */
-function told<T>(): { readonly promise: Promise<T>; readonly tell: (value: T) => void } {
-  let tell: (value: T) => void = () => undefined;
-  const promise = new Promise<T>((resolve) => (tell = resolve));
-  return { promise, tell };
-}
-
 for (const [name, serve] of Object.entries(servers)) {
   describe(`onResponseEnd on ${name}`, () => {
     it("calls every listener once, in order, with the request, the response and aborted = false", async () => {
       const calls: unknown[] = [];
-      const end = told<void>();
+      const end = Promise.withResolvers<void>();
       await using server = await listen(
         serve((req, res) => {
           for (const label of ["a", "b", "c"]) {
             onResponseEnd(req, res, (request, response, aborted) => {
               calls.push([label, request === req, response === res, aborted]);
-              if (label === "c") setTimeout(end.tell, 20);
+              if (label === "c") setTimeout(end.resolve, 20);
             });
           }
           expect(res.listenerCount("close") - closeListenersOfNode).to.equal(1);
@@ -51,13 +44,13 @@ for (const [name, serve] of Object.entries(servers)) {
     });
 
     it("reports aborted when the client disconnects before the response is complete", async () => {
-      const end = told<boolean>();
+      const end = Promise.withResolvers<boolean>();
       let calls = 0;
       await using server = await listen(
         serve((req, res) => {
           onResponseEnd(req, res, (_req, _res, aborted) => {
             calls++;
-            end.tell(aborted);
+            end.resolve(aborted);
           });
           res.write("the first part");
         }),
@@ -72,10 +65,10 @@ for (const [name, serve] of Object.entries(servers)) {
     });
 
     it("reports aborted when the handler destroys the connection", async () => {
-      const end = told<boolean>();
+      const end = Promise.withResolvers<boolean>();
       await using server = await listen(
         serve((req, res) => {
-          onResponseEnd(req, res, (_req, _res, aborted) => end.tell(aborted));
+          onResponseEnd(req, res, (_req, _res, aborted) => end.resolve(aborted));
           res.destroy();
         }),
       );
@@ -84,18 +77,18 @@ for (const [name, serve] of Object.entries(servers)) {
     });
 
     it("reports aborted for each pipelined request when the client disconnects", async () => {
-      const all = told<void>();
+      const all = Promise.withResolvers<void>();
       const aborted: string[] = [];
-      const arrived = told<void>();
+      const arrived = Promise.withResolvers<void>();
       await using server = await listen(
         serve((req, res) => {
           onResponseEnd(req, res, (request, _res, gone) => {
             aborted.push(`${request.url} ${gone}`);
-            if (aborted.length === 3) all.tell();
+            if (aborted.length === 3) all.resolve();
           });
           // The second response is complete, but is sent after the first.
           if (req.url === "/2") res.end("ready");
-          if (req.url === "/3") arrived.tell();
+          if (req.url === "/3") arrived.resolve();
         }),
       );
       const client = connect(server.port, "127.0.0.1");
@@ -134,9 +127,9 @@ before(async () => {
 
 describe("onResponseEnd", () => {
   it("calls a listener on the next tick if it is added after the end", async () => {
-    const late = told<boolean>();
+    const late = Promise.withResolvers<boolean>();
     await using server = await listen((req, res) => {
-      res.on("close", () => onResponseEnd(req, res, (_req, _res, aborted) => late.tell(aborted)));
+      res.on("close", () => onResponseEnd(req, res, (_req, _res, aborted) => late.resolve(aborted)));
       res.end("ok");
     });
     await (await fetch(server.url)).text();
@@ -144,9 +137,9 @@ describe("onResponseEnd", () => {
   });
 
   it("calls a listener that another listener adds", async () => {
-    const late = told<boolean>();
+    const late = Promise.withResolvers<boolean>();
     await using server = await listen((req, res) => {
-      onResponseEnd(req, res, () => onResponseEnd(req, res, (_req, _res, aborted) => late.tell(aborted)));
+      onResponseEnd(req, res, () => onResponseEnd(req, res, (_req, _res, aborted) => late.resolve(aborted)));
       res.end("ok");
     });
     await (await fetch(server.url)).text();
@@ -155,7 +148,7 @@ describe("onResponseEnd", () => {
 
   it("calls the other listeners when a listener throws, and passes on the error", async () => {
     const calls: string[] = [];
-    const outcome = told<unknown>();
+    const outcome = Promise.withResolvers<unknown>();
     await using server = await listen((req, res) => {
       onResponseEnd(req, res, () => calls.push("a"));
       onResponseEnd(req, res, () => {
@@ -165,7 +158,7 @@ describe("onResponseEnd", () => {
       try {
         res.emit("close");
       } catch (error) {
-        outcome.tell(error);
+        outcome.resolve(error);
       }
       res.end("ok");
     });
@@ -178,12 +171,12 @@ describe("onResponseEnd", () => {
     const url = new URL("../src/response-end.ts?copy=2", import.meta.url).href;
     const other = (await import(url)) as typeof import("@svc/context");
     const calls: string[] = [];
-    const end = told<void>();
+    const end = Promise.withResolvers<void>();
     await using server = await listen((req, res) => {
       onResponseEnd(req, res, () => calls.push("mine"));
       other.onResponseEnd(req, res, () => {
         calls.push("theirs");
-        end.tell();
+        end.resolve();
       });
       expect(res.listenerCount("close") - closeListenersOfNode).to.equal(1);
       res.end("ok");

@@ -12,7 +12,7 @@ function response(): ServerResponse {
   return new ServerResponse({ method: "GET", httpVersionMajor: 1, httpVersionMinor: 1 } as never);
 }
 
-/** Returns a method that notes the names of the headers and passes them to `to`. */
+/** Returns a `setHeader` that records the names of the headers and calls the method that `to` returns. */
 function noting(names: string[], to: () => SetHeader): SetHeader {
   return function note(this: ServerResponse, name, value) {
     names.push(name);
@@ -60,7 +60,7 @@ describe("setCheckedHeader()", () => {
     expect([res.getHeader("x-own"), other.getHeader("x-all")]).to.deep.equal(["1", "1"]);
   });
 
-  it("skips a setHeader that passes on to Node's, but not the method between them", () => {
+  it("bypasses a setHeader that is marked as passing on to Node's, but not one that passes on to another method", () => {
     const seen: string[] = [];
     let beneath = nodes;
     const passing = noting(seen, () => beneath);

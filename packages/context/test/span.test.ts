@@ -26,7 +26,7 @@ function hookWith(trace: unknown): SpanHook {
 }
 
 const hang = (): Promise<never> => new Promise(() => undefined);
-/** Lets all promises settle that can settle without a timer. */
+/** Waits until all promises that do not depend on a timer have settled. */
 const settled = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
 async function outcomeOf(span: unknown, run: () => Promise<string>): Promise<string> {
@@ -111,7 +111,7 @@ describe("a span around an operation", () => {
       });
     }
 
-    it("TRACE-21 delays the operation by at most a second if the hook does not call it", async () => {
+    it("TRACE-21 delays the operation by at most a second if the hook never calls it", async () => {
       let begun = false;
       const answer = outcomeOf(hang, () => {
         begun = true;
@@ -201,7 +201,7 @@ describe("the trace of a span", () => {
     expect(context.trace).to.eql(CALLER);
   });
 
-  it("differs from that of another span with the same trace, which stays open", () => {
+  it("stays the context's trace while another span with the same trace is open", () => {
     const context = new RequestContext();
     const [endFirst, endSecond] = [context.openSpan(OWN), context.openSpan(OWN)];
     endSecond();

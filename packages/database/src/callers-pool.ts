@@ -52,7 +52,8 @@ export function guardPool(options: ResolvedDatabase, pool: Pool, breaker: Breake
   pool.on("acquire", onAcquire);
   pool.on("release", onRelease);
 
-  // Connections that are still being opened are not in use. Some of those in `takenBefore` may have been such connections.
+  // `totalCount - idleCount` includes connections that are still being opened, which are not in use. So does the initial value
+  // of `takenBefore`.
   function inUse(): number {
     const notIdle = pool.totalCount - pool.idleCount;
     takenBefore = Math.max(0, Math.min(takenBefore, notIdle - taken.size));
@@ -73,7 +74,7 @@ export function guardPool(options: ResolvedDatabase, pool: Pool, breaker: Breake
         client.release();
         throw stopped();
       }
-      // A connection that the caller returned inside a transaction would add that transaction to the next one.
+      // The caller may have returned a connection with an open transaction, which the next statements would join.
       if (isCurrent(client) && !isInTransaction(client)) {
         open.add(client);
         return client;

@@ -75,7 +75,7 @@ async function connectGuarded(
 const ignore = (): void => undefined;
 
 /**
- * Destroys a connection's socket without the protocol's termination message. Nothing throws the error that this causes.
+ * Destroys a connection's socket without the protocol's termination message. Ignores the error that this causes.
  *
  * @returns a promise that resolves when the socket is closed
  */

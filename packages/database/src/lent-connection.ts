@@ -22,14 +22,14 @@ interface WithStatus {
 
 /** How to treat a lent connection. */
 export interface Lending {
-  /** Called when the server turns out to hang. */
+  /** Called when the server hangs: it did not cancel a statement at its deadline. */
   readonly onStuck: () => void;
   /**
    * Called with every statement before it is sent; throws to reject it, or returns true to have the connection closed on
    * release. Default: none.
    */
   readonly watch: Watch | undefined;
-  /** Time limit of a statement, for a connection that has none. Default: none. */
+  /** Time limit of a statement in milliseconds, for a connection without its own limit. Default: none. */
   readonly statementDeadlineMs: number | undefined;
 }
 

@@ -18,7 +18,7 @@ class MapperPool {
     Object.defineProperty(this, "name", { value: "MapperPool" });
   }
 
-  /** Kysely copies these for its own connections, of which it opens none. */
+  /** Kysely copies these options for its own connections, but opens none. */
   readonly options: object = {};
   readonly connect: () => Promise<MapperClient>;
 
@@ -40,7 +40,7 @@ class MapperPool {
     }
   }
 
-  /** Does nothing: the database is closed by its `stop()`. */
+  /** Does nothing: `stop()` closes the database. */
   async end(): Promise<void> {}
 }
 

@@ -26,7 +26,7 @@ interface Owner extends Nested {
   readonly isOver: () => boolean;
 }
 
-// A connection that is inside a data mapper's own transaction, and which of the lent connections began it.
+// Maps a connection that is inside a data mapper's own transaction to the nested connection that began it.
 const owners = new WeakMap<Queryable, Owner>();
 
 /**
@@ -94,8 +94,8 @@ export function savepoints(tx: Queryable): Nested {
 
   async function send(statement: unknown, values?: unknown[]): Promise<unknown> {
     if (hasFailed) {
-      // The driver rejects before it knows the new status of the transaction, which arrives before the response to any other
-      // statement. PostgreSQL accepts an empty one even when the transaction has failed.
+      // After an error, the driver may not have received the new transaction status yet. An empty statement waits for it;
+      // PostgreSQL accepts one even in a failed transaction.
       if (statusOf(tx) === "T") await tx.query("");
       checkOpen(tx, undefined);
     }
@@ -123,7 +123,7 @@ export function savepoints(tx: Queryable): Nested {
       return found === undefined ? send(statement, values) : end(found);
     },
     release() {
-      // A transaction that is still open is left to the one around it, which then overlaps and is rolled back.
+      // Keep the frame of an open transaction inside another one: the outer one then detects the overlap and rolls back.
       if (frame?.isInner !== true) leave();
     },
   };
@@ -138,7 +138,7 @@ function overlapping(): TransactionError {
 
 /**
  * @param answer the response to the last statement
- * @throws TransactionError when the transaction is no longer the one that was given
+ * @throws TransactionError when a statement has ended the transaction that the data mapper was given
  */
 function checkOpen(tx: Queryable, answer: unknown): void {
   if (statusOf(tx) !== "I" && !(Array.isArray(answer) && answer.some(isControl))) return;

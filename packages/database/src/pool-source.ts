@@ -25,6 +25,6 @@ export interface PoolSource {
   readonly onStuck: () => void;
   /** Waits until the connections are returned, and closes the pool if this package has to close it. */
   close(): Promise<void>;
-  /** Removes all listeners, and the given listener for errors, from the caller's pool. */
+  /** Removes this package's listeners, including the given listener for errors, from the caller's pool. */
   detach(onError: (error: Error) => void): void;
 }

@@ -10,8 +10,8 @@ export interface StatementDeadline {
   /** Whether a statement continued after it was cancelled, so that the server counts as hung. */
   readonly hung: boolean;
   /**
-   * Runs a statement, and sends a cancel request at its deadline; rejects if the server then does not end it. Returns a cursor
-   * unchanged, without a deadline.
+   * Runs a statement, and sends a cancel request at its deadline; rejects if the server then does not end it. Resolves with a
+   * cursor immediately: the cursor has no deadline.
    */
   run<T>(send: () => Promise<T>): Promise<T>;
   /** Asks the server to cancel the current statement. */
@@ -49,7 +49,7 @@ export function createStatementDeadline(client: PoolClient, deadlineMs: number):
           cancel();
           timer = setTimeout(giveUp, GRACE_MS);
         }, deadlineMs);
-        // The function is async because `send` may throw, and returns a cursor itself instead of a promise.
+        // Call `send` in an async function, because it may throw, and returns a cursor instead of a promise.
         (async () => send())().then(
           (result) => {
             clearTimeout(timer);

@@ -1,4 +1,4 @@
-/** What ends a transaction. */
+/** How a statement ends a transaction. */
 export interface Ending {
   readonly isCommit: boolean;
   /** Whether the statement begins another transaction. */

@@ -147,7 +147,7 @@ describe("createDatabase({ pool }) in edge cases", function () {
     });
   });
 
-  it("checks its readiness on a connection of the pool's own class", async () => {
+  it("opens the connection of the readiness check with the pool's own client class", async () => {
     let made = 0;
     class OwnClient extends Client {
       constructor(config: PoolConfig) {

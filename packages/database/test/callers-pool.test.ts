@@ -110,7 +110,7 @@ describe("createDatabase({ pool })", function () {
     await until("the server has cancelled it", async () => (await other.query(running)).rows.length === 0);
   });
 
-  it("returns 503 when the caller holds all connections for acquireTimeoutMs, and returns a late connection", async () => {
+  it("returns 503 when the caller holds all connections for acquireTimeoutMs, and releases a connection that arrives later", async () => {
     const pool = poolOf({ max: 2 });
     const earlier = await pool.connect();
     await using database = guarded(pool, { acquireTimeoutMs: 200, breakerFailures: 1 });
@@ -125,7 +125,7 @@ describe("createDatabase({ pool })", function () {
     expect(pool).to.include({ idleCount: 2, waitingCount: 0 });
   });
 
-  it("opens the breaker after failed connection attempts, and then rejects without asking the pool", async () => {
+  it("opens the breaker after failed connection attempts, and then rejects without calling the pool", async () => {
     const logger = collectingLogger();
     // Nothing listens on port 1, whereas another process could take a free port during the test.
     const pool = poolOf({ connectionString: "postgres://app:s3cret@127.0.0.1:1/x" });

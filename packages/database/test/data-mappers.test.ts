@@ -213,7 +213,7 @@ describe("mapperPool()", function () {
     expect((await pool.query("select 1 as one")).rows).to.deep.equal([{ one: 1 }]);
   });
 
-  it("rejects a transaction that would not stay on one connection, with a name by which Drizzle finds a pool", async () => {
+  it("rejects begin, commit and rollback in query(), and has a class name by which Drizzle recognizes a pool", async () => {
     await using database = createDatabase({ url: postgres.url, ...PATIENT, max: 1 });
     for (const pool of [mapperPool(database), await database.transaction((tx) => mapperPool(tx))]) {
       for (const statement of ["begin", "START TRANSACTION read only", { text: "commit" }, "rollback;"]) {

@@ -19,7 +19,7 @@ import { problem } from "./support/problem.ts";
 const SOON_MS = 20_000;
 
 // Nothing listens on port 1, whereas another process could take a free port during the test.
-const NOBODYS_PORT = 1;
+const CLOSED_PORT = 1;
 
 // Short deadlines for tests with a hung server, which wait until the deadlines pass.
 const DEADLINES = {
@@ -133,7 +133,7 @@ describe("a database with faults", function () {
       throw new Error("the disk is full");
     };
     const logger = { debug: fail, info: fail, warn: fail, error: fail, fatal: fail };
-    const url = `postgres://somebody:secret@127.0.0.1:${NOBODYS_PORT}/nothing`;
+    const url = `postgres://somebody:secret@127.0.0.1:${CLOSED_PORT}/nothing`;
     const database = createDatabase({ url, logger, ...DEADLINES, breakerFailures: 1 });
     database.pool.emit("error", new Error("an idle connection broke"), new Client());
     expect(await problem(database.query("select 1"))).to.include({ status: 503 });
@@ -323,7 +323,7 @@ describe("a database with faults", function () {
   it("returns 503 and an unhealthy check, without showing the login, when the database is missing at startup", async () => {
     await using database = createDatabase({
       host: "127.0.0.1",
-      port: NOBODYS_PORT,
+      port: CLOSED_PORT,
       user: "app",
       password: "s3cret",
       database: "x",

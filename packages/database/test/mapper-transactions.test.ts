@@ -63,7 +63,7 @@ describe("mapperPool() in a transaction", function () {
     expect(await texts()).to.deep.equal(["first", "third"]);
   });
 
-  it("rejects a mapper's transaction that begins beside a withTransaction(), whose work is committed", async () => {
+  it("rejects a mapper's transaction that begins while a withTransaction() is open, whose work is committed", async () => {
     await database.transaction(async (tx) => {
       const [begun, ended] = [gate(), gate()];
       const work = withTransaction(tx, async (inner) => {
@@ -97,7 +97,7 @@ describe("mapperPool() in a transaction", function () {
   });
 
   for (const ending of ["returns", "throws"] as const) {
-    it(`commits nothing when a mapper's work ${ending} before a withTransaction() that began in it`, async () => {
+    it(`commits nothing when a mapper's work ${ending} while a withTransaction() inside it is still open`, async () => {
       const whole = database.transaction(async (tx) => {
         const [begun, ended] = [gate(), gate()];
         let inner: Promise<unknown> | undefined;
@@ -130,7 +130,7 @@ describe("mapperPool() in a transaction", function () {
     expect(await texts()).to.deep.equal(["a", "b"]);
   });
 
-  it("rejects the whole transaction when a mapper's transaction is still open at its end", async () => {
+  it("rejects a transaction that ends while a mapper's transaction inside it is still open", async () => {
     const whole = database.transaction(async (tx) => {
       const open = await kyselyOn(tx).startTransaction().execute();
       await insert(open, "open");
@@ -167,7 +167,7 @@ describe("mapperPool() in a transaction", function () {
     expect(await texts()).to.deep.equal(["next"]);
   });
 
-  it("takes a mapper's transaction after one that was released while open, in the caller's own transaction", async () => {
+  it("accepts a mapper's transaction in the caller's own transaction after another one was released while open", async () => {
     const own = new pg.Client(postgres.url);
     await own.connect();
     await own.query("begin");
@@ -207,7 +207,7 @@ describe("mapperPool() in a transaction", function () {
     expect(await texts()).to.deep.equal(["a"]);
   });
 
-  it("takes the mapper's own transaction when its statements have comments", async () => {
+  it("accepts begin, commit and rollback of a mapper's transaction with comments", async () => {
     await database.transaction(async (tx) => {
       const client = await mapperPool(tx).connect();
       await client.query("/* c */ begin;;");
@@ -244,7 +244,7 @@ describe("mapperPool() in a transaction", function () {
 
   for (const isLate of [false, true]) {
     const when = isLate ? "even before the driver knows the status" : "once the driver knows the status";
-    it(`sends no further statement when a statement that failed has ended the transaction, ${when}`, async () => {
+    it(`sends no further statement after a failed statement has ended the transaction, ${when}`, async () => {
       const whole = database.transaction(async (tx) => {
         let status: string | undefined = isLate ? "T" : undefined;
         const query = async (text: string, values: unknown[]): Promise<unknown> => {

@@ -29,7 +29,7 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** Returns a free port of which the ports at these distances are free too. */
+/** Returns a free port such that each port at one of these distances above it is free too. */
 export async function freePorts(distances: readonly number[]): Promise<number> {
   for (;;) {
     const port = await freePort();

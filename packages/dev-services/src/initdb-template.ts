@@ -28,12 +28,12 @@ export function copyData(from: string, to: string): void {
   throw new Error(`${from} could not be copied to ${to}: ${error?.message ?? stderr.trim()}`);
 }
 
-/** Removes a folder, if this process may. */
+/** Removes a folder; ignores one that belongs to another user. */
 function remove(folder: string): void {
   try {
     rmSync(folder, { recursive: true, force: true });
   } catch {
-    // The folder belongs to another user.
+    // Ignore: the folder belongs to another user.
   }
 }
 
@@ -44,7 +44,7 @@ export function keepTemplate(data: string, template: string): void {
     copyData(data, partial);
     renameSync(partial, template);
   } catch {
-    // Without a template the next server runs initdb: another process has made the template, or the folder cannot be written.
+    // Ignore: another process has already made the template, or the folder is not writable and the next server runs initdb.
     remove(partial);
   }
 }

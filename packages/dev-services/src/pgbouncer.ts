@@ -12,7 +12,7 @@ export interface PgBouncerOptions {
   readonly connections: number;
 }
 
-/** A PgBouncer that pools transactions. */
+/** A PgBouncer in transaction pooling mode. */
 export interface PgBouncer extends AsyncDisposable {
   /** The given URL with PgBouncer's host and port. */
   readonly url: string;

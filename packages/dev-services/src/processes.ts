@@ -104,8 +104,8 @@ export function signalTree(pid: number, name: NodeJS.Signals): number[] {
 const LONGEST_STOP_MS = 1000;
 
 /**
- * Freezes a server and all its processes (SIGSTOP). Returns once all their threads have stopped, because a thread that
- * still runs on a busy machine could respond.
+ * Freezes a server and all its processes (SIGSTOP). Waits up to 1 s until all their threads have stopped, because a thread
+ * that still runs on a busy machine could respond.
  */
 export function pauseTree(pid: number): void {
   const all = signalTree(pid, "SIGSTOP");

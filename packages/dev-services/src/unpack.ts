@@ -40,8 +40,7 @@ const DOWNLOAD_MS = 60_000;
 const LOCAL_MS = 30_000;
 /** Matches the errors of an unreachable mirror. After such an error, no other package is tried. */
 const OFFLINE = /^(?:did not end within|Failed to fetch(?!.* 404 )|Could not resolve|Unable to connect)/;
-// Time to wait for another process that unpacks, which takes less time. If it does not finish, the tests of this process
-// are skipped.
+// Maximum wait while another process unpacks; unpacking takes less time. After that, the tests are skipped.
 const LOCK_MS = 150_000;
 
 /**

@@ -30,7 +30,7 @@ describe("freePort", () => {
     }
   });
 
-  it("freePorts() returns a port of which those at the given distances are free", async () => {
+  it("freePorts() returns a free port whose neighbours at the given distances are free too", async () => {
     for (let times = 0; times < 20; times++) {
       const port = await freePorts([1, 20]);
       for (const distance of [0, 1, 20]) expect(await isPortFree(port + distance)).to.equal(true);

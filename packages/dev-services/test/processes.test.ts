@@ -42,7 +42,7 @@ describe("a server's processes", function () {
     await until("the server is gone", () => !isAlive(pid));
   });
 
-  it("are completely stopped once pause() returns", async () => {
+  it("are frozen with all their threads once pause() returns", async () => {
     await using server = await startPostgres({ purpose: "test" });
     const { pid } = server;
     const states = (): string[] =>

@@ -47,9 +47,9 @@ export interface Events<M = Record<string, object>> {
    */
   publishMany(events: readonly AnyEvent<M>[], options?: PublishOptions): Promise<readonly EventEnvelope[]>;
   /**
-   * Queues the jobs for an event that arrived over a bus. Skips an event from this service, because its jobs were
-   * queued when it was published. Logs and drops a message that is not a valid event. Rejects when the jobs could not
-   * be queued; the bus then delivers the message again.
+   * Queues the jobs for an event that arrived over a bus. Skips an event from this service, whose jobs `publish()` or
+   * the relay queues. Logs and drops a message that is not a valid event, or whose jobs can never be stored. Rejects when
+   * the jobs could not be queued; the bus then delivers the message again.
    */
   receive(message: BusMessage): Promise<void>;
 }

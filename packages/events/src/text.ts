@@ -4,7 +4,7 @@ const CONTROL = /[\p{Cc}\p{Surrogate}]/u;
 // an escape.
 const UNSTORABLE = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f][0-9a-f]{2})/;
 
-/** Maximum length of an id, key, tenant or topic, in characters. */
+/** Default maximum length of a text, such as an id, a key or a source, in characters. */
 export const MAX_TEXT = 255;
 
 /** Maximum length of an event type, in characters. */
@@ -17,7 +17,7 @@ export function isType(value: unknown): boolean {
 
 /**
  * Returns whether every store and broker accepts the value: a string of 1 to `max` characters without control
- * characters.
+ * characters and lone surrogates.
  */
 export function isText(value: unknown, max: number = MAX_TEXT): value is string {
   return typeof value === "string" && value !== "" && value.length <= max && !CONTROL.test(value);

@@ -46,24 +46,24 @@ describe("a relay on a database", function () {
     const events = bench.events({ bus, subscribers });
     const many = Array.from({ length: 200 }, (_, n) => ({ type: "a", data: {}, key: `${n % 7}` }));
     const all = [...(await events.publishMany(many))];
-    const told: RelayEvent[] = [];
+    const reported: RelayEvent[] = [];
     const options = { outbox: bench.outbox, events, batch: 10, everyMs: 10, leaseSeconds: 2 };
-    await using relay = createRelay({ ...options, onEvent: (event) => told.push(event) });
+    await using relay = createRelay({ ...options, onEvent: (event) => reported.push(event) });
     relay.start();
     const cutter = new Client({ connectionString: database.url });
     cutter.on("error", () => undefined);
     await cutter.connect();
     for (let cut = 1; cut <= 3; cut++) {
-      await until("some are relayed", () => told.filter(({ type }) => type === "relayed").length >= cut);
+      await until("some are relayed", () => reported.filter(({ type }) => type === "relayed").length >= cut);
       await cutter.query(
         "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()",
       );
-      const before = told.length;
+      const before = reported.length;
       // Publish more events, because on a busy machine all earlier ones may already be relayed.
       await cutter.query("begin");
       all.push(...(await events.publishMany(many, { tx: cutter })));
       await cutter.query("commit");
-      await until("a pass is cut, or the next one is over", () => told.length > before);
+      await until("a pass is cut, or the next one is over", () => reported.length > before);
       // End the leases of events claimed by a relay whose connection was cut. Retry, because the pool may still lend a
       // connection that was just cut.
       await until("it does not wait", () =>

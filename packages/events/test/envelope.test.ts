@@ -214,11 +214,7 @@ describe("the envelope", () => {
     ["fields with an invalid time", { ...FULL, occurred_at: "2026-13-01T10:00:00Z" }, "occurred_at must be"],
     ["fields with an invalid day", { ...FULL, occurred_at: "2026-02-30T10:00:00Z" }, "occurred_at must"],
     ["fields with a number as time", { ...FULL, occurred_at: 1 }, "occurred_at must be"],
-    [
-      "fields with a number as tenant, not even without the tenant",
-      { ...FULL, tenant_id: 42 },
-      "tenant_id must be",
-    ],
+    ["fields with a number as tenant", { ...FULL, tenant_id: 42 }, "tenant_id must be"],
     ["fields with an object as key", { ...FULL, key: {} }, "key must be"],
     ["fields with a list as data", { ...FULL, data: [] }, "data must be an object"],
     ["fields with null as data", { ...FULL, data: null }, "data must be an object"],

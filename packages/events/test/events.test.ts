@@ -261,10 +261,10 @@ describe("createEvents()", function () {
 
   it("EVT-2 EVT-10 queues a received event once for local subscribers, and skips events from its own service and events without subscribers", async () => {
     await using bench = await openBench(database.url);
-    const told: EventsEvent[] = [];
+    const reported: EventsEvent[] = [];
     const events = bench.events({
       subscribers: { "order.paid": { one: nothing, two: nothing } },
-      onEvent: (event) => told.push(event),
+      onEvent: (event) => reported.push(event),
     });
     await events.receive(message(ORDER, "shop.order.paid"));
     await events.receive(message(ORDER, "shop.order.paid"));
@@ -279,7 +279,7 @@ describe("createEvents()", function () {
       trace: { traceparent: TRACEPARENT },
     });
     expect(
-      told.map((event) => (event.type === "received" ? [event.jobs, event.own] : event.type)),
+      reported.map((event) => (event.type === "received" ? [event.jobs, event.own] : event.type)),
     ).to.deep.equal([
       [2, false],
       [2, false],
@@ -304,15 +304,15 @@ describe("createEvents()", function () {
   it("logs and drops a bus message that is not an event", async () => {
     await using bench = await openBench(database.url);
     const logger = collectingLogger();
-    const told: EventsEvent[] = [];
+    const reported: EventsEvent[] = [];
     const events = bench.events({
       subscribers: { "order.paid": { one: nothing } },
       logger,
-      onEvent: (event) => told.push(event),
+      onEvent: (event) => reported.push(event),
     });
     for (const [, body] of hostile) await events.receive({ topic: "t\0", id: "1", key: null, body });
     expect(await bench.jobs()).to.deep.equal([]);
-    expect(told.map(({ type }) => type)).to.deep.equal(hostile.map(() => "refused"));
+    expect(reported.map(({ type }) => type)).to.deep.equal(hostile.map(() => "refused"));
     expect(logger.lines, "one line in ten seconds").to.have.lengthOf(1);
     await events.receive(message(ORDER));
     expect(await bench.jobs()).to.have.lengthOf(1);

@@ -117,7 +117,7 @@ describe("an inbox", function () {
     expect(await handle("m1"), "a recent record stays").to.deep.equal({ done: false });
   });
 
-  it("OUT-3 accepts a manually created table, and rejects a table with other columns, naming the column", async () => {
+  it("OUT-3 accepts a manually created table, and rejects a table with other columns", async () => {
     await pool.query(`create table by_hand (message_id varchar(128), consumer varchar(128),
       processed_at timestamptz default now(), primary key (message_id, consumer))`);
     const byHand = createInbox({ name: "by_hand" });

@@ -122,7 +122,7 @@ describe("the bus on NATS JetStream", function () {
       expect(state.messages).to.equal(1);
     });
 
-    it("EVT-7 reads a stream again that it created, and adds its subject to one created in its place", async () => {
+    it("EVT-7 reads a stream again after creating it, and adds its subject to a stream created in its place", async () => {
       const stream = nextStream();
       const options = natsJetStreamOptions.resolve({ connection: bench.connection, stream });
       const { streams } = bench.manager;

@@ -40,7 +40,7 @@ describe("a relay during faults", function () {
       else expect(row?.due_ms).to.be.within(least, expected);
     }
     expect(await relay.drainOnce()).to.include({ claimed: 0 });
-    expect(relay.told.map(({ type }) => type)).to.deep.equal([
+    expect(relay.reported.map(({ type }) => type)).to.deep.equal([
       ...Array.from({ length: 19 }, () => "failed"),
       "dead",
     ]);
@@ -189,7 +189,7 @@ describe("a relay during faults", function () {
     await bench.pool.query(`delete from ${bench.table.name}`);
     gate.resolve();
     expect(await lateDone).to.include({ relayed: 0 });
-    expect(late.told).to.deep.equal([{ type: "lost", ids: ["1"] }]);
+    expect(late.reported).to.deep.equal([{ type: "lost", ids: ["1"] }]);
     expect(await bench.jobs()).to.deep.equal([]);
     expect((await bench.rows())[0]).to.include({ status: "published", attempts: 2 });
   });
@@ -207,7 +207,7 @@ describe("a relay during faults", function () {
     await bench.pool.query(`update ${bench.outbox.name} set available_at = now() + interval '50 seconds'`);
     gate.resolve();
     expect(await done).to.include({ relayed: 0 });
-    expect(late.told).to.deep.equal([{ type: "lost", ids: ["1"] }]);
+    expect(late.reported).to.deep.equal([{ type: "lost", ids: ["1"] }]);
     expect((await bench.rows())[0]).to.include({ status: "pending", attempts: 1 });
     expect(await bench.jobs()).to.deep.equal([]);
   });
@@ -252,14 +252,17 @@ describe("a relay during faults", function () {
     for (let round = 1; round <= 3; round++) {
       // Call hasten() only after a failure, because it would also end the lease of a running pass.
       if (round > 1) await hasten(bench);
-      await until("it has failed", () => relay.told.filter(({ type }) => type === "fault").length >= round);
+      await until(
+        "it has failed",
+        () => relay.reported.filter(({ type }) => type === "fault").length >= round,
+      );
     }
     const [row] = await bench.rows();
     expect(row).to.include({ status: "pending", attempts: 1 });
     expect(row?.last_error).to.include("does not exist");
     await bench.pool.query(`alter table elsewhere_${bench.table.name} rename to ${bench.table.name}`);
     await hasten(bench);
-    await until("it is relayed", () => relay.told.some(({ type }) => type === "relayed"));
+    await until("it is relayed", () => relay.reported.some(({ type }) => type === "relayed"));
   });
 
   it("reports a fault when the database hangs for commandTimeoutMs, and continues when it responds", async () => {
@@ -269,13 +272,13 @@ describe("a relay during faults", function () {
     const logger = collectingLogger();
     await using relay = bench.relay(events, { commandTimeoutMs: 400, logger });
     relay.start();
-    await until("two passes have failed", () => relay.told.length >= 2);
-    expect(relay.told.every(({ type }) => type === "fault")).to.equal(true);
+    await until("two passes have failed", () => relay.reported.length >= 2);
+    expect(relay.reported.every(({ type }) => type === "fault")).to.equal(true);
     expect(logger.at("warn"), "one line in ten seconds").to.have.lengthOf(1);
     await holder.query("rollback");
     holder.release();
     await events.publish({ type: "a", data: {} });
-    await until("it continues", () => relay.told.some(({ type }) => type === "relayed"));
+    await until("it continues", () => relay.reported.some(({ type }) => type === "relayed"));
   });
 
   it("continues when the listener or the logger throws", async () => {

@@ -87,13 +87,13 @@ describe("a relay", function () {
     await using relay = bench.relay(events, { everyMs: 600_000 });
     relay.start();
     await events.publish({ type: "a", data: {} });
-    await until("the first", () => relay.told.length === 1);
+    await until("the first", () => relay.reported.length === 1);
     const client = await bench.pool.connect();
     await client.query("begin");
     await events.publish({ type: "a", data: {} }, { tx: client });
     await client.query("commit");
     client.release();
-    await until("the second", () => relay.told.length === 2);
+    await until("the second", () => relay.reported.length === 2);
   });
 
   it("OUT-5 keeps the order per key when one event fails: later events with the key wait, others do not", async () => {
@@ -132,7 +132,7 @@ describe("a relay", function () {
       published_at = now() - case id when '002' then interval '6 days' else interval '8 days' end where id <> '004'`);
     await using relay = bench.relay(events);
     relay.start();
-    await until("it has purged", () => relay.told.find(({ type }) => type === "purged"));
+    await until("it has purged", () => relay.reported.find(({ type }) => type === "purged"));
     expect((await bench.rows()).map(({ id }) => id)).to.deep.equal(["002", "003", "004"]);
   });
 

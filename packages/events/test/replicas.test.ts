@@ -61,8 +61,8 @@ describe("several replicas", function () {
     expect(expected.size).to.equal(400);
     expect(taken.toSorted()).to.deep.equal([...expected].toSorted());
     expect(done.map(({ event }) => event).toSorted()).to.deep.equal([...expected].toSorted());
-    const relayed = relays.map(({ told }) =>
-      told.flatMap((event) => (event.type === "relayed" ? event.ids : [])),
+    const relayed = relays.map(({ reported }) =>
+      reported.flatMap((event) => (event.type === "relayed" ? event.ids : [])),
     );
     expect(relayed.flat().toSorted()).to.deep.equal([...expected].toSorted());
     for (const ids of relayed) expect(ids, "each relay took part").to.not.deep.equal([]);
@@ -106,8 +106,8 @@ describe("several replicas", function () {
     const relays = [bench.relay(events, options), bench.relay(events, options)];
     for (const relay of relays) relay.start();
     const tookPart = (): boolean =>
-      relays.every(({ told }) =>
-        ["relayed", "failed"].every((each) => told.some(({ type }) => type === each)),
+      relays.every(({ reported }) =>
+        ["relayed", "failed"].every((each) => reported.some(({ type }) => type === each)),
       );
     await until(
       "all are published, and each relay has had both",

@@ -24,7 +24,7 @@ describe("the types of createEvents() with a typed job table", () => {
         subscribers: {
           "expense.recorded": {
             thank: async ({ data }) => table.enqueue({ task: "mail.send", payload: { to: data.by } }),
-            // @ts-expect-error -- a typing error in the task
+            // @ts-expect-error -- the task is misspelled
             typo: async ({ data }) => table.enqueue({ task: "mail.sned", payload: { to: data.by } }),
             // @ts-expect-error -- the payload has another type
             wrong: async () => table.enqueue({ task: "mail.send", payload: { to: 7 } }),
@@ -43,7 +43,7 @@ describe("the types of createEvents() with a typed job table", () => {
       createWorker({ table, handlers: { ...handlers, "mail.send": send } }),
       // @ts-expect-error -- the handler of mail.send is missing
       createWorker({ table, handlers }),
-      // @ts-expect-error -- a typing error in the task
+      // @ts-expect-error -- the task is misspelled
       createWorker({ table, handlers: { ...handlers, "mail.sned": send } }),
     ]);
     expect(Object.keys(handlers)).to.eql(["recorded->received"]);

@@ -22,8 +22,8 @@ export function watchConnections(server: Server): void {
 }
 
 /**
- * Stops accepting connections, and closes each open connection when no request is in progress on it. Does not use
- * `server.close()`, which has two faults: it cuts responses that a slow client is still reading, and it switches off
+ * Stops accepting connections, and closes idle connections while no request is in progress on any connection. Does not
+ * use `server.close()`, which has two faults: it cuts responses that a slow client is still reading, and it switches off
  * the deadlines, so that a client with an unfinished request would delay the stop until the stop's time limit.
  */
 export async function closeServer(server: Server, inFlight: InFlight): Promise<void> {

@@ -59,7 +59,7 @@ function placeOf(options: object | undefined): object {
   const { config, env, profile, plugins, database, cache } = (options ?? {}) as Readonly<
     Record<string, unknown>
   >;
-  // An object of the application replaces a plugin whose url would be required, even if the object is wrong.
+  // With a database or cache in code, the plugin requires no url. Pass any object, because the given one may be invalid.
   const given = (own: unknown): object | undefined => (own === undefined ? undefined : {});
   return { config, env, profile, plugins, database: given(database), cache: given(cache) };
 }

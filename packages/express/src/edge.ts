@@ -63,7 +63,7 @@ export function edgeLayers(
   return layers.filter((layer) => layer !== undefined);
 }
 
-/** Returns whether a request has limits of its own in one of the plugins; undefined if no plugin has such requests. */
+/** Returns a function that returns whether a plugin applies its own limits to a request; undefined if no plugin does. */
 export function ownLimitsOf(plugins: readonly PluginParts[]): PluginParts["hasOwnLimits"] {
   const all = plugins.flatMap((each) => each.hasOwnLimits ?? []);
   return all.length === 0 ? undefined : (req) => all.some((hasOwnLimits) => hasOwnLimits(req));

@@ -5,8 +5,8 @@ import { type IncomingMessage, type ServerResponse, validateHeaderValue } from "
 import { type Header, header } from "./seeded-headers.ts";
 
 /**
- * Options of helmet for pages. helmet declares a unique symbol in its types for ES modules and another one for CommonJS, so its own
- * type of a policy is assignable only in one of them.
+ * Options of helmet for pages. helmet's types for ES modules and for CommonJS declare different unique symbols, so helmet's own
+ * type of a policy is assignable in only one of them.
  */
 export type PageHelmetOptions = {
   readonly [N in keyof HelmetOptions]: N extends "contentSecurityPolicy"
@@ -82,14 +82,14 @@ function withPageHeaders(
   );
 }
 
-/** The options that decide a header. */
+/** The options of helmet that control a header, by its name in lower case. */
 const decisions: Readonly<Record<string, readonly (keyof HelmetOptions)[]>> = {
   "content-security-policy": ["contentSecurityPolicy"],
   "x-frame-options": ["xFrameOptions", "frameguard"],
   "referrer-policy": ["referrerPolicy"],
 };
 
-/** Returns the options with defaults for a service without https: such headers would lock out the browser. */
+/** Returns the options; without https, with defaults that omit headers which require https and would lock out browsers. */
 function optionsFor(https: boolean, given: PageHelmetOptions): HelmetOptions {
   if (https) return given as HelmetOptions;
   const { contentSecurityPolicy: policy = true } = given;
@@ -103,7 +103,7 @@ function optionsFor(https: boolean, given: PageHelmetOptions): HelmetOptions {
           directives: { ...directives, "upgrade-insecure-requests": null },
         };
   const hasTransport = "strictTransportSecurity" in given || "hsts" in given;
-  // helmet's type allows one of these two names, which the spread hides.
+  // helmet's type allows only one of `strictTransportSecurity` and `hsts`; the spread hides which one is set.
   return {
     ...(hasTransport ? {} : { strictTransportSecurity: false }),
     ...given,
@@ -177,7 +177,7 @@ function synchronous(given: PageHelmetOptions): PageHelmetOptions {
 
 function refusePromise<T>(key: string, what: string, result: T): T {
   if (!(result instanceof Promise)) return result;
-  // The page does not wait for it, and an unhandled rejection would end the process.
+  // Ignore the promise's rejection, because an unhandled one would end the process.
   result.catch(() => undefined);
   throw wrong(key, `must return ${what} synchronously; it returned a promise`);
 }

@@ -47,13 +47,13 @@ export function createHttpServer(
 
 /**
  * Cuts connections of clients that stop reading their response, because they would keep the connection and the unsent
- * data forever. Keeps a connection without unsent data, even when its handler or event stream is silent for a long
- * time.
+ * data forever. Keeps a connection without unsent data while its handler or event stream is silent, and closes one
+ * without a request.
  */
 function cutStalledReaders(server: Server, inFlight: InFlight, sendTimeoutMs: number): void {
   server.timeout = sendTimeoutMs;
-  // Node emits this event when a connection has had no traffic for `sendTimeoutMs`. It closes the connection only if
-  // there is no listener.
+  // Node emits this event when a connection has had no traffic for `sendTimeoutMs` or, between two requests, for the
+  // keep-alive time. It closes the connection only if there is no listener.
   server.on("timeout", (socket: Socket) => {
     if (socket.writableLength > 0 || !inFlight.isAnswering(socket)) socket.destroy();
   });

@@ -57,8 +57,8 @@ export function ownBodies(
 }
 
 /**
- * Returns a request's path in lower case, as Express reads it when it looks for routes: Express reads a path in targets such as
- * `/webhooks\github#x` and `http://user@host/webhooks` too.
+ * Returns a request's path in lower case, as Express parses it for routing, even from targets such as `/webhooks\github#x` and
+ * `http://user@host/webhooks`.
  */
 function expressPath(req: IncomingMessage): string {
   const { path } = req as Request as { readonly path: string | null | undefined };

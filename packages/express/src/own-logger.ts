@@ -58,8 +58,8 @@ function senderTo(logger: OwnLogger): (line: Line) => void {
 }
 
 /**
- * Returns `log()` of a winston logger; undefined for other loggers. Its level methods take the message first; of an object without
- * a message they would nest the fields.
+ * Returns `log()` of a winston logger; undefined for other loggers. winston's level methods take the message first, and would
+ * nest the fields of an object without a message.
  */
 function recordMethodOf(
   logger: OwnLogger,

@@ -24,9 +24,8 @@ export const ownOptions = {
    */
   logger: { kind: k.optional(k.objectWith<OwnLogger>("a logger", "debug", "info", "warn", "error")) },
   /**
-   * Options of helmet for pages, or a synchronous `(req, res) => options`, called for each page. Other responses keep their four
-   * headers.
-   * Default: helmet's defaults.
+   * Options of helmet for pages, or a synchronous `(req, res) => options`, called for each page. Responses that are not pages
+   * have four fixed headers instead. Default: helmet's defaults.
    */
   helmet: {
     kind: k.optional(helmetKind),

@@ -18,7 +18,7 @@ export function isPino(logger: object): logger is ServiceLogger {
 
 /**
  * Returns a child of a pino logger whose records have the fields of the request or job. Its methods and those of its children
- * never throw, whatever the destination, a hook or a formatter does.
+ * never throw, even if the destination, a hook or a formatter throws.
  */
 export function safePino(logger: ServiceLogger): ServiceLogger {
   let writing: ServiceLogger | undefined;
@@ -50,7 +50,7 @@ export function safePino(logger: ServiceLogger): ServiceLogger {
   return made;
 }
 
-/** Returns fields with those of the request or job that the record does not have yet; two equal names would be invalid. */
+/** Adds the fields of the request or job that a record does not have yet: a JSON object must not repeat a name. */
 function withCurrentFields(fields: Fields, bound: Fields): Fields {
   const current = currentLogFields("request_id" in bound ? bound : fields);
   for (const name in current) if (name in bound) delete current[name];

@@ -36,7 +36,7 @@ export interface Serving extends AsyncDisposable {
 
 /**
  * Runs a server around an existing application: deadlines for slow clients, problem documents for requests that never
- * reach the application, a 504 for slow handlers, and a stop that loses no request. Tunes an Express application.
+ * reach the application, a 504 for slow handlers, and a graceful shutdown. Tunes an Express application.
  *
  * @throws ConfigurationError for an invalid option; the `listen` error when the port is in use
  */

@@ -51,7 +51,7 @@ type CodeOf<P extends OwnPlugins> = {
   readonly [N in keyof P]?: OwnCode<CodeIn<P[N]["options"]["keys"]>, N> | undefined;
 };
 
-/** An option with the plugin's own name is the whole object. */
+/** If an option has the plugin's own name, its value is the whole object. */
 type OwnCode<C, N> = N extends keyof C ? C[N] : C;
 
 /**
@@ -153,8 +153,8 @@ const serviceOptions = defineOptions("createService()", {
    */
   publicDir: { kind: k.optional(k.either(k.string(), fileUrl)) },
   /**
-   * Seconds for which browsers and caches may use a public file without asking; at most 31,536,000. Requires kind `web`.
-   * Default 3,600.
+   * Seconds for which browsers and caches may use a public file without revalidating it; at most 31,536,000. Requires kind
+   * `web`. Default 3,600.
    */
   publicMaxAgeSeconds: { kind: k.optional(k.integer({ min: 0, max: 31_536_000 })) },
   routes: { kind: k.optional(k.func<(app: Express, service: Service) => void | Promise<void>>()) },

@@ -34,10 +34,10 @@ function exitHurried(runner: Runner): void {
 }
 
 /**
- * Connects a runner to the process's signals. The first signal stops the service in order and exits with 0. The second
- * releases jobs and exits with 1 immediately. The third does not wait for the release. An uncaught error or rejection
- * logs one fatal record (or writes to standard error if there is no logger), stops the service and exits with 1. A
- * process manager that cannot send signals may send the message `shutdown`.
+ * Connects a runner to the process's signals. The first signal stops the service in order and exits with 0, or with 1 if
+ * connections were cut. The second releases jobs, for at most two seconds, and exits with 1. The third exits with 1
+ * immediately. An uncaught error or rejection logs one fatal record (or writes to standard error if there is no logger),
+ * stops the service and exits with 1. A process manager that cannot send signals may send the message `shutdown`.
  *
  * @returns a function that disconnects the runner
  */

@@ -30,7 +30,7 @@ export interface RunnerOptions {
   readonly shutdownTimeoutMs: number;
 }
 
-/** Starts and stops a server; the stop loses no request. */
+/** Starts a server, and shuts it down gracefully. */
 export interface Runner {
   start(): Promise<void>;
   /**
@@ -54,7 +54,7 @@ export function createRunner(options: RunnerOptions): Runner {
   const { server, inFlight, hooks, health, work, logger } = options;
   let started: Promise<void> | undefined;
   let stopped: Promise<number> | undefined;
-  let toldAt = -Infinity;
+  let loggedAt = -Infinity;
 
   async function listen(): Promise<void> {
     if (stopped !== undefined) throw new Error("the service has been stopped; make a new one");
@@ -70,8 +70,8 @@ export function createRunner(options: RunnerOptions): Runner {
   // Without a listener, an error while accepting a connection would end the process.
   function onError(err: Error): void {
     const now = performance.now();
-    if (now - toldAt < errorPauseMs) return;
-    toldAt = now;
+    if (now - loggedAt < errorPauseMs) return;
+    loggedAt = now;
     logger()?.error({ err }, "the server cannot accept a connection");
   }
 

@@ -11,18 +11,18 @@ import { setUpgrade } from "@svc/plugin";
 import { badRequest, sendProblem } from "@svc/problem";
 
 /**
- * Makes Node handle a request that asks for another protocol than WebSocket as an ordinary one: clients such as `curl --http2`
- * offer h2c in every request, and a server may ignore that (RFC 9110, section 7.8). Versions of Node before 22.21 and 24.9
- * ignore this option; the connection then closes after the response.
+ * Makes Node handle an upgrade request for a protocol other than WebSocket as an ordinary request: clients such as
+ * `curl --http2` offer h2c in every request, and a server may ignore the offer (RFC 9110, section 7.8). Versions of Node
+ * before 22.21 and 24.9 ignore this option; the connection then closes after the response.
  */
 export const upgradeOptions: Pick<ServerOptions, "shouldUpgradeCallback"> = {
   shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === "websocket",
 };
 
 /**
- * Passes requests that ask for another protocol to the listener like all others, so that they have a request id, a log line
- * and a caller, and count as in flight. A middleware may take over their connection with `upgradeOf(req)`; otherwise the
- * connection closes after the response, because Node no longer reads requests from it.
+ * Passes upgrade requests to the listener like all others, so that they have a request id, a log line and a caller, and
+ * count as in flight. A middleware may take over their connection with `upgradeOf(req)`; otherwise the connection closes
+ * after the response, because Node no longer reads requests from it.
  */
 export function acceptUpgrades(server: Server, listener: RequestListener): void {
   server.on("upgrade", (req: IncomingMessage, socket: Duplex, head: Buffer) => {

@@ -21,7 +21,7 @@ function routes(app: Express): void {
   });
 }
 
-/** Starts an OpenID provider that signs tokens with its own key, under the key id of all the others. */
+/** Starts an OpenID provider that signs tokens with its own key; the keys of all providers have the same id. */
 async function provider() {
   const { privateKey, publicKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
   const keys = [{ ...publicKey.export({ format: "jwk" }), kid: "1" }];
@@ -42,7 +42,7 @@ async function faultTexts(toml: string, options: object = {}): Promise<readonly 
 }
 
 describe("[plugin.auth.issuers]", () => {
-  it("AUTH-6 AUTH-38 accepts the tokens of each issuer for its audience, and of no other", async () => {
+  it("AUTH-6 AUTH-38 accepts tokens only for their issuer's audience, and checks revocation per issuer", async () => {
     await using a = await provider();
     await using b = await provider();
     const revoked = { isRevoked: ({ jti }: { jti: string | undefined }) => jti === "revoked" };
@@ -60,7 +60,7 @@ describe("[plugin.auth.issuers]", () => {
     expect(await answer(b.tokenFor({ iss: b.issuer, aud: "shop" }))).to.equal(b.issuer);
     expect(await answer(b.tokenFor({ iss: b.issuer, aud: "orders" }))).to.equal(401);
     expect(await answer(a.tokenFor({ iss: b.issuer, aud: "shop" }))).to.equal(401);
-    // The store has the revoked tokens of one issuer, so it does not count for the other.
+    // Only issuer a has `revocation = true`, so its store does not apply to tokens of issuer b.
     expect(await answer(a.tokenFor({ iss: a.issuer, aud: "orders", jti: "revoked" }))).to.equal(401);
     expect(await answer(b.tokenFor({ iss: b.issuer, aud: "shop", jti: "revoked" }))).to.equal(b.issuer);
     const { checks } = (await request(test.url).get("/ready")).body as {
@@ -69,7 +69,7 @@ describe("[plugin.auth.issuers]", () => {
     expect(checks.auth.detail).to.match(/^http:.*: 1 key\(s\), cached \d+s ago; http:.*: 1 key\(s\), cached/);
   });
 
-  it("warns if the service has a store of revoked tokens that is for none of the issuers", async () => {
+  it("warns if the service has a store of revoked tokens but no issuer uses it", async () => {
     await using a = await provider();
     const toml = tables(
       'audience = "x"',

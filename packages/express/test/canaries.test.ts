@@ -146,7 +146,7 @@ describe("canaries", function () {
   describe("in a service with all plugins", () => {
     const database = testDatabase({ name: "express-canaries" });
 
-    it("TRACE-3 TRACE-15 TRACE-16 TRACE-24 occur in exports, pages and log lines only as rules allow", async () => {
+    it("TRACE-3 TRACE-15 TRACE-16 TRACE-24 occur in exports, pages and log lines only where a rule allows them", async () => {
       await using db = createDatabase({ url: database.url });
       await db.query("create table notes (note text primary key)");
       const env = { DATABASE_URL: database.url, SVC_AUTH_SECRET: secret };
@@ -198,7 +198,7 @@ describe("canaries", function () {
     expect(placesOf(canaries, written)).to.deep.equal({});
   });
 
-  it("are found in the export of a service whose own span is named by the raw path", async () => {
+  it("are found in the export when the application names a span after the raw path", async () => {
     const leaks: Middleware = (req, _res, next) => {
       trace
         .getTracer("application")

@@ -242,7 +242,7 @@ describe("the plugin `gateway`", function () {
     expect(line).to.include({ http_status: 101, http_path: "/api/ws" });
   });
 
-  it("handles a request that asks for another protocol as an ordinary one if no route takes over its connection", async () => {
+  it("handles an upgrade request as an ordinary one if no route takes over its connection", async () => {
     await using test = await start("", "", {
       routes: (app) => void app.get("/own", (_req, res) => void res.json({ own: true })),
     });

@@ -139,7 +139,7 @@ describe("the plugin `http`", function () {
     }
   });
 
-  it("throws a TypeError that lists the upstreams for an unknown one", async () => {
+  it("throws a TypeError that lists the upstreams when an upstream is unknown", async () => {
     await using test = await callerOf(echo.url);
     expect((await request(test.url).get("/unknown")).status).to.equal(500);
     expect(() => test.service.http?.("billing")).to.throw(

@@ -130,7 +130,7 @@ describe("the error pages of a web service", () => {
       expect(headers["content-type"]).to.equal(PROBLEM);
     });
 
-    it("add Accept to the Vary of the application, and send no header of another body", async () => {
+    it("add Accept to the application's Vary, and omit headers that describe another body", async () => {
       await using test = await start({ app: express() });
       for (const accept of [BROWSER, "*/*"]) {
         const { headers } = await request(test.url).get("/varied").set("Accept", accept);

@@ -77,7 +77,7 @@ describe("the forms of a web service", () => {
       }
     });
 
-    it("ERR-18 are named in the 415 of a multipart form", async () => {
+    it("ERR-18 are rejected with a 415 whose Accept names the URL-encoded type if they are multipart", async () => {
       await using test = await startService({ kind: "web", app: express(), routes });
       const { headers } = await post(test.url, "--b--", {
         "Content-Type": "multipart/form-data; boundary=b",

@@ -172,7 +172,7 @@ algorithms = ["RS256"]
       };
       const status = async (path: string): Promise<number> =>
         (await ask(test.url, { path, headers, body: "code=1&state=2" })).status;
-      // The login itself responds, because it accepts only GET.
+      // The request reaches the callback, which responds with 405 because it accepts only GET.
       expect(await status("/auth/acme/callback?x=1")).to.equal(405);
       for (const path of [
         "/auth/acme/start",

@@ -106,7 +106,7 @@ for (const [name, [source, options]] of Object.entries(starts)) {
       expect(await serverSpan("/orders/1")).to.include({ span: "GET /orders/:id" });
     });
 
-    it("COR-12 COR-13 logs the trace that starts in it, and sends it on", async () => {
+    it("COR-12 COR-13 logs the trace of its server span, and propagates that span", async () => {
       const headers = (await (await fetch(`${child.url()}/orders/2`)).json()) as Record<string, string>;
       const { traceId, spanId } = await serverSpan("/orders/2");
       expect(headers["traceparent"]).to.equal(`00-${String(traceId)}-${String(spanId)}-01`);

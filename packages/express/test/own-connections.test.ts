@@ -41,7 +41,7 @@ describe("createService({ database })", function () {
     expect(await test.service.stop()).to.equal(0);
   }
 
-  it("RDY-13 uses a pg pool with the same readiness, and leaves it open", async () => {
+  it("RDY-13 uses a pg pool, reports it in /ready as critical, and leaves it open", async () => {
     const pool = new pg.Pool({ connectionString: server.url, max: 2 });
     await use(pool);
     expect((await pool.query("select 2 as two")).rows).to.deep.equal([{ two: 2 }]);

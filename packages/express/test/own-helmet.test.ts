@@ -40,7 +40,7 @@ const setNonce: RequestHandler = (_req, res, next) => {
 describe("createService({ helmet })", function () {
   this.timeout(30_000);
 
-  it("EDGE-7 sets the options on pages only; data responses keep their four headers", async () => {
+  it("EDGE-7 applies the options to pages only; data responses keep their four headers", async () => {
     const helmet: PageHelmet = {
       contentSecurityPolicy: { directives: { scriptSrc: ["'self'", "https://cdn.example"] } },
       xFrameOptions: false,
@@ -167,7 +167,7 @@ describe("createService({ helmet })", function () {
     });
   }
 
-  it("accepts helmet's type of ES modules and of CommonJS", async () => {
+  it("accepts options with helmet's types for ES modules and for CommonJS", async () => {
     const options: HelmetOptions = { contentSecurityPolicy: false };
     const ofCommonJs: CommonJsHelmetOptions = { contentSecurityPolicy: false };
     for (const helmet of [options, ofCommonJs, () => options, () => ofCommonJs] satisfies PageHelmet[])

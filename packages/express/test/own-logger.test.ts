@@ -23,7 +23,7 @@ function routes(app: Express, { log }: Service): void {
   });
 }
 
-/** Sends two requests to a service with the logger, and returns the error that createService() caused, if any. */
+/** Sends two requests to a service with the logger, and returns the service. */
 async function use(logger: OwnLogger, options: ServiceOptions = {}): Promise<Service> {
   const config = { toml };
   const service = await createService({ config, env: {}, signals: false, routes, logger, ...options });

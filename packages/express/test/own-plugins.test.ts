@@ -70,7 +70,7 @@ describe("custom plugins", function () {
     expect(stdout).to.contain("GET by ann").and.to.contain("2 entries");
   });
 
-  it("receive the whole object in code as the option with their own name", async () => {
+  it("receive the whole object from code if an option has the plugin's own name", async () => {
     const labels = definePlugin({
       name: "labels",
       options: defineOptions("[plugin.labels]", {

@@ -26,7 +26,7 @@ describe("createService({ metrics: { registry } })", function () {
     expect(await registry.metrics()).to.contain('endpoint="/orders/:id"');
   });
 
-  it("names default_metrics as the remedy for a registry with the default metrics, and three of their names", async () => {
+  it("rejects a registry with the default metrics, and names three of them and the setting default_metrics", async () => {
     const registry = new Registry();
     collectDefaultMetrics({ register: registry });
     const message = await refusalOf({ ...silent, metrics: { registry } });

@@ -64,7 +64,7 @@ describe("createService({ queue: { tasks }, jobs })", function () {
     await start({ plugins: { mail }, jobs: { "order.confirm": done } } as ServiceOptions, ', "mail"');
   });
 
-  it("types the handlers of all tasks, with the payloads after the schemas", async () => {
+  it("types the handlers of all tasks, with payloads as the schemas return them", async () => {
     const jobs: ServiceTaskHandlers<typeof tasks> = {
       "order.confirm": ({ order }, job, { log }) => log.info({ order: order.trim(), job: job.id }),
       "mail.send": ({ to }) => to.toFixed(),

@@ -261,8 +261,8 @@ describe("a service", () => {
     await using test = await startService();
     for (let i = 0; i < 3; i++) test.service.server.emit("error", new Error("accept ENOBUFS"));
     expect((await request(test.url).get("/health")).status).to.equal(200);
-    const told = test.lines.filter((line) => line["message"] === "the server cannot accept a connection");
-    expect(told).to.have.length(1);
+    const logged = test.lines.filter((line) => line["message"] === "the server cannot accept a connection");
+    expect(logged).to.have.length(1);
   });
 
   it("runs the stop hooks in order when the routes cannot be registered", async () => {

@@ -99,12 +99,12 @@ describe("the settings of the plugin `telemetry`", () => {
     ["sampel_ratio = 1", "sampel_ratio: is unknown; did you mean sample_ratio?"],
   ];
   for (const [key, fault] of wrongKeys) {
-    it(`TRACE-6 CFG-14 prevent the start with ${key}`, async () => {
+    it(`TRACE-6 CFG-14 are rejected at startup with ${key}`, async () => {
       expect(await faultsOf({ toml: toml(key) })).to.deep.equal([`plugin.telemetry.${fault}`]);
     });
   }
 
-  it("TRACE-3 refuse headers in the file, without showing them", async () => {
+  it("TRACE-3 are rejected with headers in the file, which the error does not show", async () => {
     for (const headers of ['headers = { authorization = "hunter2" }', 'headers = "hunter2"', "headers = 5"]) {
       expect(await faultsOf({ toml: toml(headers) })).to.deep.equal([
         "plugin.telemetry.headers: is not allowed in the file: set SVC_TELEMETRY_HEADERS or OTEL_EXPORTER_OTLP_HEADERS",
@@ -112,7 +112,7 @@ describe("the settings of the plugin `telemetry`", () => {
     }
   });
 
-  it("TRACE-3 refuse a malformed SVC_TELEMETRY_HEADERS, without showing it", async () => {
+  it("TRACE-3 are rejected with a malformed SVC_TELEMETRY_HEADERS, which the error does not show", async () => {
     const malformed = [
       "hunter2",
       '["hunter2"]',
@@ -129,7 +129,7 @@ describe("the settings of the plugin `telemetry`", () => {
     }
   });
 
-  it("TRACE-3 refuse a malformed OTEL_EXPORTER_OTLP_HEADERS, without showing it", async () => {
+  it("TRACE-3 are rejected with a malformed OTEL_EXPORTER_OTLP_HEADERS, which the error does not show", async () => {
     for (const headers of ["hunter2", "=hunter2", "x key=hunter2", "x=%zz", "x=hunter2%0Ay", "a=1,hunter2"]) {
       const env = { OTEL_EXPORTER_OTLP_HEADERS: headers };
       expect(await faultsOf({ toml: toml(), env })).to.deep.equal([
@@ -138,7 +138,7 @@ describe("the settings of the plugin `telemetry`", () => {
     }
   });
 
-  it("TRACE-2 refuse a malformed endpoint in a variable under the variable's name, without showing it", async () => {
+  it("TRACE-2 are rejected with a malformed endpoint in a variable; the error names the variable, not the value", async () => {
     for (const name of [
       "SVC_TELEMETRY_ENDPOINT",
       "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",

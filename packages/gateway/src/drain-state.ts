@@ -40,7 +40,7 @@ export class DrainState {
     return this.#until > this.#now();
   }
 
-  /** Reports that the target has sent `Connection: close`. */
+  /** Records a sign of draining: `Connection: close`, or a failing `/ready`. */
   mark(): void {
     this.#markedAt = this.#now();
     this.#until = this.#markedAt + (this.#hasReadiness ? DRAINING_MS : UNPROBED_MS);

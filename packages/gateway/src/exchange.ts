@@ -102,8 +102,7 @@ export class Exchange implements Dispatcher.DispatchHandler, BodyListener {
     this.span?.set({ "http.response.status_code": status });
     res.statusCode = status;
     const closes = copyHeaders(res, headers);
-    // After HEAD, undici itself requests the end of the connection. After a 4xx, a service may close the connection without
-    // draining.
+    // For HEAD, undici itself sends `Connection: close`. After a 4xx, a service may close the connection without draining.
     if (closes && this.req.method !== "HEAD" && !(status >= 400 && status < 500))
       this.#call?.target.markDraining();
     // Usually the first bytes of the body follow in this tick, and are sent together with the head.
@@ -161,13 +160,13 @@ export class Exchange implements Dispatcher.DispatchHandler, BodyListener {
     this.#controller?.resume();
   }
 
-  /** Ends the exchange as successful, without a response by the exchange. */
+  /** Ends the exchange as successful, and leaves the response to the caller. */
   protected release(): void {
     this.#call?.succeeded();
     this.#finish();
   }
 
-  /** Ends the exchange with a problem, or with the connection if the client has already received a part of a response. */
+  /** Ends the exchange with a problem, or closes the connection if a part of the response has already been sent. */
   protected fail(problem: ProblemError): void {
     if (this.#isDone) return;
     this.#finish(problem);
@@ -185,7 +184,7 @@ export class Exchange implements Dispatcher.DispatchHandler, BodyListener {
 
   /** Starts a second time limit for the response, because undici restarts its own with each interim response. */
   #limitInterim(): void {
-    // While the request body is being sent, which may take any time, undici's own time limit suffices.
+    // While the request body is being sent, however long that takes, undici's own time limit suffices.
     if (!this.req.complete || this.#isDone) return;
     this.#interimTimer ??= setTimeout(() => {
       this.#call?.failed();
@@ -193,7 +192,7 @@ export class Exchange implements Dispatcher.DispatchHandler, BodyListener {
     }, this.forwarding.route.timeoutSeconds * 1000);
   }
 
-  /** Tries another target, because nothing of the request has been sent. */
+  /** Tries another target, because no part of the request has been sent. */
   #connectionFailed(error: Error): void {
     const call = this.#call;
     const kind = failureKind(error);

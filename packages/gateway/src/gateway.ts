@@ -32,7 +32,7 @@ export interface Gateway extends Middleware {
   upgrade(req: IncomingMessage, socket: Duplex, head: Buffer, res?: ServerResponse): boolean;
   /** Returns the prefix of the route that would handle a request; undefined if there is none. */
   routeOf(req: IncomingMessage): string | undefined;
-  /** Closes the WebSockets with the code 1001 on both sides. Resolves when they are closed, after a second at the latest. */
+  /** Closes the WebSockets with the code 1001 on both sides. Resolves when they are closed, within about a second. */
   closeWebSockets(): Promise<void>;
   /**
    * Closes the WebSockets, and the connections to targets after their running requests. Later requests get a 503. The

@@ -55,8 +55,8 @@ function isInside(path: string, prefix: string): boolean {
 
 /**
  * Returns the request target to send to the service; undefined if a server could read it as a path outside the prefix: a
- * dot segment, an encoded slash, a backslash, an empty first segment, or a target that is not a path. Also undefined for
- * another form of a path of a route inside this one, because that route may be stricter.
+ * dot segment, an encoded slash, a backslash, an empty first segment, or a target that is not a path. Also undefined for a
+ * non-normalized path that a server could read as a path of a nested route, because that route may be stricter.
  */
 export function forwardedTarget({ prefix, stripPrefix, inner }: Route, target: string): string | undefined {
   if (!isPlainPath(target) || !staysInside(target)) return undefined;

@@ -37,7 +37,7 @@ export class Target {
       pipelining: 1,
       connect: { timeout: connectTimeoutSeconds * 1000 },
       headersTimeout: timeoutSeconds * 1000,
-      // An event stream may be silent for any time. TCP keep-alive detects a host that has disappeared.
+      // An event stream may be silent indefinitely. TCP keep-alive detects a host that has disappeared.
       bodyTimeout: 0,
     });
     this.#drain = targets.length > 1 ? new DrainState(this.pool, now) : undefined;
@@ -90,7 +90,7 @@ export class Target {
     this.#drain?.mark();
   }
 
-  /** Closes the connections after their running requests, at the latest after two seconds. */
+  /** Closes the connections when their running requests have ended, or after two seconds. */
   async stop(): Promise<void> {
     this.#drain?.stop();
     if (!(await endsWithin(CLOSE_MS, this.pool.close()))) await this.pool.destroy();

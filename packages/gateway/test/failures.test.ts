@@ -219,7 +219,7 @@ describe("bytes that are not a valid request", () => {
     });
   }
 
-  it("reach the target as an incomplete request at most, if a chunk is invalid", async () => {
+  it("never reach the target as a complete request if a chunk is invalid", async () => {
     let completed = 0;
     await using upstream = await startUpstream((req) => void req.on("end", () => (completed += 1)).resume());
     await using server = await startGateway({ routes: [{ prefix: "/api", targets: [upstream.url] }] });

@@ -42,7 +42,7 @@ describe("the path of a request", () => {
     }
   });
 
-  it("gets 400 if it is another form of a path of a stricter route", async () => {
+  it("gets 400 if it is a non-normalized form of a stricter route's path", async () => {
     await using upstream = await startUpstream();
     const targets = [upstream.url];
     await using server = await startGateway({
@@ -169,7 +169,7 @@ describe("the path of a request", () => {
     expect(seen).to.deep.equal(["/api/*", "/api/*", undefined]);
   });
 
-  it("determines routeOf(), for middleware that exempts proxied requests", async () => {
+  it("determines the prefix that routeOf() returns, for middleware that exempts proxied requests", async () => {
     await using server = await startGateway({
       routes: [
         { prefix: "/a", targets: ["http://127.0.0.1:1"] },

@@ -81,7 +81,7 @@ describe("a response", () => {
     }
   });
 
-  it("follows interim responses, which the client does not receive", async () => {
+  it("reaches the client without the interim responses that precede it", async () => {
     await using upstream = await startUpstream((_req, res) => {
       res.writeProcessing();
       res.writeEarlyHints({ link: "</a.css>; rel=preload" });

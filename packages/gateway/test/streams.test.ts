@@ -169,7 +169,7 @@ describe("a target that responds before the end of the request", () => {
   });
 });
 
-/** Returns a count after it has started growing and then stopped. */
+/** Waits until a count has grown and then stays constant, and returns it. */
 async function settled(count: () => number): Promise<number> {
   let last = -1;
   let same = 0;

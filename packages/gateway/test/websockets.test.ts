@@ -71,7 +71,7 @@ describe("a WebSocket", () => {
     client.socket.destroy();
   });
 
-  it("loses no byte that arrives with the handshake, from either side", async () => {
+  it("passes on every byte that arrives with the handshake, from either side", async () => {
     await using upstream = await startWebSockets((socket) => socket.write("early from the target"));
     await using server = await startGateway({ routes: [{ prefix: "/api", targets: [upstream.url] }] });
     const client = openRaw(server.port, "/api/ws", handshake, "early from the client");

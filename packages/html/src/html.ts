@@ -1,4 +1,4 @@
-// Registered, so that two installed copies of the package accept each other's values. No JSON text can contain a symbol.
+// Symbol.for() lets two installed copies of the package accept each other's values. Clients cannot forge a symbol in JSON.
 const HTML = Symbol.for("@svc/html");
 
 /** HTML that a template includes as it is. Only {@link markup}, {@link link} and {@link trusted} create it. */

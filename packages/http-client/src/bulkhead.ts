@@ -1,6 +1,6 @@
 import type { CallLimit } from "./call-limit.ts";
 
-// The calls of a longer queue could not all start within the longest wait.
+// At the default limits, the last of 1,000 waiting calls starts in time only if calls take less than 25 ms.
 const MAX_WAITING = 1000;
 
 /** Limits the number of concurrent calls. */

@@ -71,7 +71,7 @@ export function createClient(options: ClientOptions): Client {
   const limits = new Set<CallLimit>();
   let stopping: Promise<void> | undefined;
 
-  // The package takes 70 ms to load, so it is not imported together with this one.
+  // undici takes 70 ms to load, so it is imported only when a client is created.
   async function openPool(): Promise<Pool> {
     const undici = await import("undici");
     pool = new undici.Pool(baseUrl, {

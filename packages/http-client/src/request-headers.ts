@@ -5,7 +5,7 @@ import { propagationHeaders } from "@svc/request-id";
 /** Headers of a call. A header whose value is undefined is omitted. */
 export type CallHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** Headers that describe the connection, which belongs to the client. */
+/** Connection-specific headers, which only the client may set. */
 const OF_THE_CONNECTION = new Set([
   "connection",
   "content-length",

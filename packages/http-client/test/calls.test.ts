@@ -274,7 +274,7 @@ describe("a call", () => {
     expect((await client.get("/a")).text()).to.equal("ok");
   });
 
-  it("ends when the current request is due", async () => {
+  it("ends at the deadline of the current request", async () => {
     await using upstream = await openUpstream(() => undefined);
     await using client = clientOf(upstream.url);
     const context = new RequestContext();

@@ -2,7 +2,7 @@ import { httpPlugin } from "@svc/http-client/plugin";
 import { expect } from "chai";
 
 describe("the plugin `http`", () => {
-  it("defines the keys of an upstream in the file", () => {
+  it("defines the configuration keys of an upstream", () => {
     const { each } = httpPlugin.options.keys.upstreams;
     expect(Object.values(each.keys).map(({ key }) => key)).to.deep.equal([
       "base_url",

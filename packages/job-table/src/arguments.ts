@@ -33,7 +33,7 @@ export function checkLease(lease: Lease): void {
   throw refused("a lease must have the id, attempts and lockedUntil of a claimed job");
 }
 
-/** Returns the ids of an operator's list. @throws JobError */
+/** Checks a list of ids to retry, and returns it. @throws JobError */
 export function checkedIds(ids: readonly string[]): readonly string[] {
   if (
     !Array.isArray(ids) ||

@@ -4,7 +4,7 @@ import type { ResolvedOptions } from "./options.ts";
 import {
   claimSql,
   gatheringClaimSql,
-  MAX_SPENT,
+  MAX_EXHAUSTED,
   measuredClaimSql,
   readingClaimSql,
   steppingClaimSql,
@@ -75,7 +75,7 @@ export function createCalls(table: string, options: ResolvedOptions, send: Send)
     const rows = await (inARow > 0
       ? sendMeasured(limit)
       : send<ClaimedRow>(whole, [limit, visibilityTimeoutSeconds]));
-    if (rows.every(({ spent }) => spent)) return rows;
+    if (rows.every(({ exhausted }) => exhausted)) return rows;
     const ms = readingMs(rows, limit);
     inARow = ms > SLOW_MS ? inARow + 1 : 0;
     isSlow = inARow >= other.after && other.begin(rows, ms);
@@ -182,7 +182,7 @@ const sorting: MakeOther = (table, { visibilityTimeoutSeconds, now }, send, look
       wholeMs = ms;
       ways = isSmallFor(ms, rows[0]) ? [gather, read] : [gather];
       // After a full batch of exhausted jobs there may be more, which only the full statement marks as dead.
-      return now() >= restUntil && rows.filter(({ spent }) => spent).length < MAX_SPENT;
+      return now() >= restUntil && rows.filter(({ exhausted }) => exhausted).length < MAX_EXHAUSTED;
     },
     async claim(limit) {
       const [way, isTry] = pick();
@@ -234,5 +234,5 @@ const stepping: MakeOther = (table, { visibilityTimeoutSeconds }, send, lookAtEv
 
 /** Returns the start position for the next claim; earlier jobs are already claimed. */
 function endOf(rows: readonly ClaimedRow[]): number {
-  return (rows.findLast(({ spent }) => !spent)?.available_ms ?? -Infinity) - MARGIN_MS;
+  return (rows.findLast(({ exhausted }) => !exhausted)?.available_ms ?? -Infinity) - MARGIN_MS;
 }

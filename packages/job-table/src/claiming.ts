@@ -17,7 +17,7 @@ const MAX_ROUNDS = 100;
 
 /**
  * Creates the function that claims jobs and returns those whose payloads can be read and match their schemas. The others fail,
- * and further jobs are claimed in their place, because a caller takes an empty list for an empty table.
+ * and further jobs are claimed in their place, because an empty result means that no job is due.
  *
  * @param find claims jobs
  * @param send sends the statement that records failures
@@ -46,12 +46,12 @@ export function createClaim(
     for (let round = 1; ; round++) {
       try {
         const rows = await find(limit - claimed.length, tx);
-        const { jobs, unread } = readClaimed(rows.filter((row) => !row.spent).map(jobOf), payloadCheck);
+        const { jobs, unread } = readClaimed(rows.filter((row) => !row.exhausted).map(jobOf), payloadCheck);
         claimed.push(...jobs);
         if (unread.length === 0) return claimed;
         await fail(unread, tx);
       } catch (error) {
-        // These jobs are leased already; in a transaction, the failed statement has undone that.
+        // Return these jobs, because they are leased. In a transaction, the failed statement has undone their leases.
         if (claimed.length > 0 && tx === undefined && isShared(db)) return claimed;
         throw error;
       }

@@ -16,11 +16,11 @@ export interface Enqueueing {
  * Creates the function that queues a job. For an idle worker in this process, the insert also claims the job if it is
  * due.
  *
- * @param told returns the channel to notify, or undefined
+ * @param channelToNotify returns the channel to notify, or undefined
  */
 export function createEnqueueing(
   options: ResolvedOptions,
-  told: (tx: Queryable | undefined, rows: readonly NewRow[]) => string | undefined,
+  channelToNotify: (tx: Queryable | undefined, rows: readonly NewRow[]) => string | undefined,
 ): Enqueueing {
   const { db, name, quotedTable, visibilityTimeoutSeconds, commandTimeoutMs, localWorkers } = options;
   const operation = "enqueue()";
@@ -31,7 +31,7 @@ export function createEnqueueing(
   const half = sending(options, operation, Math.ceil(commandTimeoutMs / 2));
 
   async function insert(row: NewRow, tx?: Queryable): Promise<boolean> {
-    const statement = enqueueOne(row, told(tx, [row]));
+    const statement = enqueueOne(row, channelToNotify(tx, [row]));
     return (await sendPlanned(statement, tx)).length === 1;
   }
 
@@ -68,7 +68,12 @@ export function createEnqueueing(
    * statement, and releases the job if that statement claimed it.
    */
   async function insertAgain(reservation: Reservation, row: NewRow, startedAt: number): Promise<Enqueued> {
-    const { text, values } = enqueueAgain(quotedTable, row, visibilityTimeoutSeconds, told(undefined, [row]));
+    const { text, values } = enqueueAgain(
+      quotedTable,
+      row,
+      visibilityTimeoutSeconds,
+      channelToNotify(undefined, [row]),
+    );
     const restMs = Math.max(1, Math.ceil(startedAt + commandTimeoutMs - performance.now()));
     try {
       await sending(options, operation, restMs)(text, values);

@@ -72,7 +72,7 @@ export interface JobTable<Queued extends AnyTasks = AnyTasks, Received extends A
   ack(lease: Lease, options?: InTransaction): Promise<boolean>;
   /** Delays a failed job or marks it as dead (JOB-8, JOB-9). `error` can be any thrown value. */
   fail(lease: Lease, error: unknown, options?: FailOptions): Promise<FailOutcome>;
-  /** Releases a job as if it had never been claimed (JOB-11). Returns false when its lease had expired. */
+  /** Makes a job pending and due now, without counting the attempt (JOB-11). Returns false when its lease had expired. */
   release(lease: Lease, options?: InTransaction): Promise<boolean>;
   /** Returns dead jobs, most recently queued first (JOB-31). `limit`: 1 to 10,000, default 100. */
   dead(limit?: number): Promise<DeadJob[]>;
@@ -138,7 +138,7 @@ export function createJobTable<Queued extends AnyTasks = AnyTasks, Received exte
     send.notify("select pg_notify($1, '')", [channel]),
   );
 
-  function told(tx: Queryable | undefined, rows: readonly NewRow[]): string | undefined {
+  function channelToNotify(tx: Queryable | undefined, rows: readonly NewRow[]): string | undefined {
     // A sweep finds a job that becomes due later, so it needs no notification.
     const isSoon = rows.some(
       ({ delaySeconds, availableAt }) =>
@@ -149,7 +149,7 @@ export function createJobTable<Queued extends AnyTasks = AnyTasks, Received exte
     return notifier.channelFor({ transaction: tx !== undefined || !isShared(db) });
   }
 
-  const enqueueing = createEnqueueing(options, told);
+  const enqueueing = createEnqueueing(options, channelToNotify);
   const calls = createCalls(sql, options, sending(options, "claim()"));
   const claimed = createClaim(
     options,
@@ -188,7 +188,7 @@ export function createJobTable<Queued extends AnyTasks = AnyTasks, Received exte
           `the payloads have ${length} characters in total; at most ${MAX_BATCH_LENGTH} are allowed`,
         );
       }
-      const { text, values } = enqueueRows(sql, inOneOrder(jobs, rows), told(tx, rows));
+      const { text, values } = enqueueRows(sql, inOneOrder(jobs, rows), channelToNotify(tx, rows));
       const [answer] = await send.enqueueMany<{ made: number; ids: string[] | null }>(text, values, tx);
       if (answer?.made === rows.length) return rows.map(({ id }) => ({ id, enqueued: true }));
       const made = new Set(answer?.ids);

@@ -20,7 +20,7 @@ export interface Member {
   sweptElsewhere(ms: number): void;
   /** Makes the worker sweep soon, because the table may have changed after a quiet period. */
   hasten(): void;
-  /** Makes the worker sweep now. */
+  /** Makes a sweep due now, which starts when the worker wakes. */
   reset(): void;
   announced(announcement: string): void;
   /** Called when a reply comes from a different backend than the handshake, as behind a pooler. */
@@ -35,6 +35,7 @@ export interface Member {
 export interface TableGroup {
   /** Number of claims that may find a job: one after a notification, doubled after each consecutive full claim. */
   readonly claims: number;
+  /** Call when jobs may be due, for example after a notification. */
   mayBeDue(): void;
   /**
    * Call when a worker sends a claim; that worker is then the last to be woken. When the claim returns, call the
@@ -45,7 +46,7 @@ export interface TableGroup {
   sweepPause(ms: number): number;
   /** Call when a sweep found nothing. */
   quiet(): void;
-  /** Call after a notification, and when a worker claimed jobs or failed. */
+  /** Ends the longer pauses of a quiet table. Call when a worker claimed jobs or failed, or cannot be notified. */
   active(): void;
   /** Call when a worker starts or ends a sweep; the next sweep is due in `ms`. */
   swept(by: Member, ms: number): void;

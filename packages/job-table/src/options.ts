@@ -38,15 +38,15 @@ export interface JobTableOptions<Queued extends AnyTasks = AnyTasks, Received ex
   readonly db: Database;
   /** The table, as name (at most 48 bytes) or `schema.name`. Default: `svc_jobs`. */
   readonly name?: string | undefined;
-  /** Seconds for which a claim holds a job (JOB-14), 1 to 86,400; cannot be extended. Default: 300. */
+  /** Seconds for which a claim leases a job (JOB-14), 1 to 86,400; cannot be extended. Default: 300. */
   readonly visibilityTimeoutSeconds?: number | undefined;
   /** Maximum size of a payload as JSON in bytes, with all numbers written without exponents, up to 64 MiB. Default: 1,048,576. */
   readonly maxPayloadBytes?: number | undefined;
   /** Whether to notify listening workers of queued jobs. Default: true. */
   readonly notify?: boolean | undefined;
   /**
-   * Milliseconds between notifications from this process; one that is due earlier is sent at the end of the interval.
-   * Default: 10.
+   * Milliseconds between notifications from this process, 0 to 60,000; one that is due earlier is sent at the end of the
+   * interval. Default: 10.
    */
   readonly notifyEveryMs?: number | undefined;
   /**

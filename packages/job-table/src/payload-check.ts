@@ -26,7 +26,7 @@ const MAX_PARTS = 20;
 const MAX_KEY = 100;
 const NAME = /^[A-Za-z_$][\w$]*$/;
 
-/** Creates the check; undefined without a schema, so that untyped tables pay nothing. */
+/** Creates the check; undefined without a schema, so that untyped tables have no overhead. */
 export function createPayloadCheck(schemas: TaskSchemas | undefined): PayloadCheck | undefined {
   const byTask = new Map(Object.entries(schemas ?? {}));
   if (byTask.size === 0) return undefined;
@@ -52,7 +52,7 @@ export function createPayloadCheck(schemas: TaskSchemas | undefined): PayloadChe
   };
 }
 
-/** What a schema returned, which may be anything, as its author may have written it without types. */
+/** The result of a schema. It may have any shape, because a schema in plain JavaScript is not type-checked. */
 interface Outcome {
   readonly value: unknown;
   /** Undefined if the payload matches. */

@@ -14,5 +14,5 @@ export type TaskJob<M extends AnyTasks = AnyTasks> = {
   readonly [T in keyof M & string]: Omit<NewJob, "task" | "payload"> & TaskAndPayload<T, M[T]>;
 }[keyof M & string];
 
-/** Excludes a parameter from the inference of `M`, as `NoInfer`, which TypeScript has only since 5.4. */
+/** Excludes a parameter from the inference of `M`, like `NoInfer`, which requires TypeScript 5.4. */
 export type NotInferred<M> = [M][M extends unknown ? 0 : never];

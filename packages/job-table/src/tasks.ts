@@ -21,7 +21,7 @@ export interface Tasks<Queued extends AnyTasks, Received extends AnyTasks = Queu
   readonly types?: { readonly queued: Members<Queued>; readonly received: Members<Received> } | undefined;
 }
 
-// The compiler compares tables of a mapped type member by member, and so accepts a typed table as a `JobTable`.
+// With a mapped type, the compiler compares members instead of type parameters, so that a typed table is a `JobTable` too.
 type Members<M> = { readonly [T in keyof M]: M[T] };
 
 type Types<S> = S extends { readonly "~standard": { readonly types?: infer T } } ? NonNullable<T> : never;

@@ -9,7 +9,7 @@ export function textFault(value: unknown): string | undefined {
   return CONTROL.test(value) ? "must not contain control characters or unpaired surrogates" : undefined;
 }
 
-/** Returns a value that was refused, for an error: a number, or only the type. */
+/** Returns the text for a rejected value in an error message: a number itself, otherwise only the type. */
 export function shown(value: unknown): string {
   return typeof value === "number" ? String(value) : value === null ? "null" : typeof value;
 }

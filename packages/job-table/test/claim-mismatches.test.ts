@@ -69,7 +69,7 @@ describe("claim() of jobs with payloads that do not match", function () {
     expect(stored.filter(({ status }) => status === "running")).to.have.length(4);
   });
 
-  it("claims again in the caller's transaction", async () => {
+  it("claims other jobs in the caller's transaction, whose rollback undoes all claims", async () => {
     await queue(2, 1);
     const client = await pool.connect();
     await client.query("begin");
@@ -79,14 +79,14 @@ describe("claim() of jobs with payloads that do not match", function () {
     expect((await storedIn(pool, { name })).map(({ attempts }) => attempts)).to.deep.equal([0, 0, 0]);
   });
 
-  it("gives up after 100 statements", async () => {
+  it("returns no job after 100 statements that found only such jobs", async () => {
     await queue(101, 1);
     const table = typed();
     expect(await table.claim(1)).to.deep.equal([]);
     expect(await table.claim(1)).to.have.length(1);
   });
 
-  it("returns the claimed jobs when the failure of another cannot be recorded, and rejects without any", async () => {
+  it("returns the matching jobs when a failure cannot be recorded, and rejects if no job matches", async () => {
     await queue(1, 1);
     const query = (text: string, values: unknown[]): Promise<unknown> =>
       text.includes("last_error = lease.error") ? Promise.reject(new Error("no")) : pool.query(text, values);

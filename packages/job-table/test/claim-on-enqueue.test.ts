@@ -70,7 +70,7 @@ function watch(bench: Bench): Watched {
 async function idle({ inserts, bench: { table } }: Watched, working: Working): Promise<void> {
   await until("it idles", async () => {
     await table.enqueue({ task: "a" });
-    await working.told("done", inserts.length);
+    await working.reported("done", inserts.length);
     return inserts.at(-1) === "claimed";
   });
 }
@@ -112,7 +112,7 @@ describe("a job queued while a worker in its process is idle", function () {
       const { id, enqueued } = await around.run("caller", () => table.enqueue(job));
       order.push("caller");
       expect(enqueued).to.equal(true);
-      await working.told("done", watched.inserts.length);
+      await working.reported("done", watched.inserts.length);
       expect(working.ids("done").at(-1)).to.equal(id);
       expect(working.ids("claimed")).to.include(id);
       await other.query("select 1");
@@ -141,7 +141,7 @@ describe("a job queued while a worker in its process is idle", function () {
       await table.enqueue(job);
       expect(watched.inserts.at(-1), JSON.stringify(job)).to.equal("queued");
     }
-    await working.told("dead");
+    await working.reported("dead");
     await using other = await openClient(database.url);
     await other.query("begin");
     const { id } = await table.enqueue({ task: "a" }, { tx: other });
@@ -173,14 +173,14 @@ describe("a job queued while a worker in its process is idle", function () {
     await table.enqueue({ task: "waits" });
     expect(watched.inserts.at(-1)).to.equal("queued");
     open();
-    await working.told("done", watched.inserts.length);
+    await working.reported("done", watched.inserts.length);
     await working.worker.stop();
     await table.enqueue({ task: "a" });
     expect(watched.inserts.at(-1), "after its stop").to.equal("queued");
     await using modest = work(watched.bench, { claimOnEnqueue: false, handlers: { a: () => undefined } });
     for (let n = 1; n <= 5; n++) {
       await table.enqueue({ task: "a" });
-      await modest.told("done", n + 1);
+      await modest.reported("done", n + 1);
     }
     await modest.worker.stop();
     expect(watched.inserts.slice(-5)).to.deep.equal(Array.from({ length: 5 }, () => "queued"));
@@ -429,7 +429,7 @@ describe("a job queued while a worker in its process is idle", function () {
       }
       await other.query("select pg_advisory_unlock(1)");
       const claimed = watched.inserts.slice(before).filter((each) => each === "claimed");
-      await working.told("done", watched.inserts.length);
+      await working.reported("done", watched.inserts.length);
       return claimed.length;
     };
     // Repeat, because no insert claims a job if the first job arrives during the worker's own claim.

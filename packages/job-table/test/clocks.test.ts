@@ -32,9 +32,9 @@ describe("workers with wrong clocks", function () {
         { stdio: ["ignore", "pipe", "inherit"] },
       );
       try {
-        let told = "";
-        child.stdout?.on("data", (chunk: Buffer) => (told += chunk.toString()));
-        const times = (event: string): number => told.split("\n").filter((line) => line === event).length;
+        let output = "";
+        child.stdout?.on("data", (chunk: Buffer) => (output += chunk.toString()));
+        const times = (event: string): number => output.split("\n").filter((line) => line === event).length;
         await until("two are done and one has failed", () => times("done") === 2 && times("failed") === 1);
         const { rows } = await pool.query<{ id: string; status: string; attempts: number; due: number }>(
           `select id, status, attempts, date_part('epoch', coalesce(locked_until, available_at) - now()) as due

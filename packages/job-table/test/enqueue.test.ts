@@ -394,8 +394,8 @@ describe("enqueue", function () {
       expect(claimed.size).to.equal(jobs.length);
       for (const { id, task, payload, requestId, tenantId, maxAttempts } of jobs) {
         const tenant = tenantId ?? undefined;
-        const told = { task, payload, requestId, tenantId: tenant, maxAttempts };
-        expect(claimed.get(id), id).to.deep.include(told);
+        const expected = { task, payload, requestId, tenantId: tenant, maxAttempts };
+        expect(claimed.get(id), id).to.deep.include(expected);
       }
     });
   }

@@ -32,7 +32,7 @@ describe("a worker whose database fails", function () {
           },
         });
         for (let round = 0; round < 5; round++) {
-          await working.told("claimed", 40 * (round + 1));
+          await working.reported("claimed", 40 * (round + 1));
           await bench.pool.query(
             "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()",
           );
@@ -49,7 +49,7 @@ describe("a worker whose database fails", function () {
       const table = createJobTable({ db: pool, name: "later" });
       const bench = await openBench(database.url);
       await using working = work({ ...bench, table }, { logger, handlers: { a: () => undefined } });
-      await working.told("fault", 3);
+      await working.reported("fault", 3);
       expect(working.worker.readiness().check(new AbortController().signal)).to.include({
         healthy: false,
         detail: "the job table does not answer",
@@ -59,7 +59,7 @@ describe("a worker whose database fails", function () {
       expect(logger.texts[0]).to.include("SQLSTATE 42P01");
       await table.ensureSchema();
       await table.enqueue({ task: "a" });
-      await working.told("done");
+      await working.reported("done");
       expect(logger.at("info")).to.include("the job table answers again");
       await working.worker.stop();
       await bench.pool.end();
@@ -77,7 +77,7 @@ describe("a worker whose database fails", function () {
       const pool = openPool(login.url);
       const table = createJobTable({ db: pool, name: bench.table.name });
       const working = work({ ...bench, table }, { handlers: { a: () => undefined } });
-      await working.told("fault", 2);
+      await working.reported("fault", 2);
       const faults = working.events.flatMap((event) => (event.type === "fault" ? [event.error] : []));
       expect(faults[0]).to.include({ code: "53300" });
       expect(await table.readiness().check(new AbortController().signal)).to.deep.equal({
@@ -86,7 +86,7 @@ describe("a worker whose database fails", function () {
       });
       await Promise.all(others.map((each) => each.end()));
       await bench.table.enqueue({ task: "a" });
-      await working.told("done");
+      await working.reported("done");
       await working.worker.stop();
       await pool.end();
       expect(await bench.rows()).to.deep.equal([]);
@@ -115,9 +115,9 @@ describe("a worker whose database fails", function () {
         ),
       );
       await readOnly(false);
-      await working.told("done");
+      await working.reported("done");
       await bench.table.enqueue({ task: "a" });
-      await working.told("done", 2);
+      await working.reported("done", 2);
       expect(await bench.rows()).to.deep.equal([]);
     });
 
@@ -127,10 +127,10 @@ describe("a worker whose database fails", function () {
       const blocker = await bench.pool.connect();
       await blocker.query(`begin; lock table ${bench.table.name} in access exclusive mode`);
       await using working = work(bench, { commandTimeoutMs: 3000, handlers: { a: () => undefined } });
-      await working.told("fault", 2);
+      await working.reported("fault", 2);
       await blocker.query("rollback");
       blocker.release();
-      await working.told("done");
+      await working.reported("done");
       expect(await bench.rows()).to.deep.equal([]);
     });
   });
@@ -151,11 +151,11 @@ describe("a worker whose database fails", function () {
           { ...bench, table },
           { listen: false, commandTimeoutMs: 2000, handlers: { a: () => undefined } },
         );
-        await working.told("fault", 4);
+        await working.reported("fault", 4);
         expect(few.waitingCount).to.equal(0);
         await blocker.query("rollback");
         blocker.release();
-        await working.told("done", 20);
+        await working.reported("done", 20);
         await working.worker.stop();
         await few.end();
         expect(await bench.rows()).to.deep.equal([]);
@@ -174,12 +174,12 @@ describe("a worker whose database fails", function () {
       await until("both run", () => working.worker.running === 2);
       await postgres.server.halt();
       open();
-      await working.told("fault", 2);
+      await working.reported("fault", 2);
       await postgres.server.restart();
-      await working.told("done", 2);
+      await working.reported("done", 2);
       expect(await bench.rows()).to.deep.equal([]);
       await bench.table.enqueue({ task: "a" });
-      await working.told("done", 3);
+      await working.reported("done", 3);
       await postgres.server.halt();
       await working.worker.stop();
       expect(working.worker.running).to.equal(0);

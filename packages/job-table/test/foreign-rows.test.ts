@@ -42,7 +42,7 @@ describe("rows written by other programs", function () {
       ('owing', 'a', now(), -5, 3), ('none', 'a', now(), 0, 0)`);
     await bench.table.enqueue({ id: "usual", task: "a" });
     await using working = work(bench, { handlers: { a: () => undefined } });
-    await working.told("done", 5);
+    await working.reported("done", 5);
     expect((await bench.rows()).map(({ id }) => id)).to.deep.equal(["never"]);
     expect(working.ids("fault")).to.deep.equal([]);
   });

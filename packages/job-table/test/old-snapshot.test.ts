@@ -69,7 +69,7 @@ function open(
       db: {
         async query<R extends Row>(text: string, values: unknown[] = []): Promise<QueryResult<R>> {
           const isClaim = text.includes("took_ms");
-          const isWhole = text.includes("buried") && !text.includes("earlier");
+          const isWhole = text.includes("made_dead") && !text.includes("earlier");
           const isRead = text.includes("status ||");
           if (isClaim) self.sent.push({ text, values, whole: isWhole, read: isRead });
           if (isClaim && self.fails) throw new Error("away");
@@ -113,9 +113,9 @@ async function keep({ pool, table: { name } }: Bench, url: string, jobs: number)
 }
 
 interface Gate extends AsyncDisposable {
-  /** Returns a copy of the statement that waits at the gate for each due row. */
+  /** Returns the statement with a wait for the gate's advisory lock at each due row. */
   readonly through: (text: string) => string;
-  somebodyWaits(): Promise<void>;
+  someCallWaits(): Promise<void>;
   open(): Promise<void>;
 }
 
@@ -130,7 +130,7 @@ async function openGate({ pool, table: { name } }: Bench, keeper: Client): Promi
         "available_at <= statement_timestamp()",
         `available_at <= statement_timestamp() and gate_${name}()`,
       ),
-    async somebodyWaits() {
+    async someCallWaits() {
       await until("a statement waits", async () => (await waiting(keeper)) === 1);
     },
     open,
@@ -395,7 +395,7 @@ describe("claim() while an old snapshot keeps finished jobs' rows", function () 
       await using gate = await openGate(bench, other);
       mine.through = gate.through;
       const claimed = idsOf(mine.table);
-      await gate.somebodyWaits();
+      await gate.someCallWaits();
       await bench.pool.query(`update ${bench.table.name} set payload = '1' where id = 'a'`);
       await gate.open();
       expect(await claimed).to.deep.equal(["a"]);

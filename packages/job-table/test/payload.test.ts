@@ -32,8 +32,8 @@ describe("jobs with large numbers in their payloads", function () {
     await insert(bench, foreign);
     const seen = new Map<string, unknown>();
     await using working = work(bench, { handlers: { a: (payload, { id }) => void seen.set(id, payload) } });
-    await working.told("dead", 2);
-    await working.told("done", 2);
+    await working.reported("dead", 2);
+    await working.reported("done", 2);
     expect(Object.fromEntries(seen)).to.deep.equal({
       fine: { id: "12345678901234567890", n: 9007199254740991, f: 0.12345678901234568 },
       even: { n: 9007199254740992 },
@@ -64,7 +64,7 @@ describe("jobs with large numbers in their payloads", function () {
       `update ${bench.table.name} set payload = '{"order":{"id":"9007199254740993"}}' where id = 'id'`,
     );
     await bench.table.retryDead(["id"]);
-    await working.told("done", 3);
+    await working.reported("done", 3);
     expect(seen.get("id")).to.deep.equal({ order: { id: "9007199254740993" } });
   });
 
@@ -86,8 +86,8 @@ describe("jobs with large numbers in their payloads", function () {
         ...options,
         handlers: { a: (payload) => void seen.push(payload) },
       });
-      await working.told("done", 108);
-      await working.told("dead", 12);
+      await working.reported("done", 108);
+      await working.reported("dead", 12);
       const left = (await bench.rows()).map(({ id, status }) => `${id} ${status}`);
       expect(left.toSorted()).to.deep.equal(
         Array.from({ length: 12 }, (_, n) => `${n * 10 + 3} dead`).toSorted(),

@@ -24,7 +24,7 @@ describe("behind PgBouncer in transaction mode", function () {
       { ...bench, table },
       { listen: false, concurrency: 10, handlers: { a: () => pool.query("select 1") } },
     );
-    await working.told("done", 200);
+    await working.reported("done", 200);
     await working.worker.stop();
     expect(working.ids("fault")).to.deep.equal([]);
     expect(await bench.rows()).to.deep.equal([]);
@@ -52,9 +52,9 @@ describe("behind PgBouncer in transaction mode", function () {
     await bench.table.enqueueMany(Array.from({ length: 8 }, () => ({ task: "a" })));
     await using pooled = work({ ...bench, table }, { logger: behind, handlers: { a: () => opened } });
     await using plain = work(bench, { logger: direct, handlers: { a: () => opened } });
-    await Promise.all([pooled.told("claimed"), plain.told("claimed")]);
+    await Promise.all([pooled.reported("claimed"), plain.reported("claimed")]);
     open();
-    await Promise.all([pooled.told("done"), plain.told("done")]);
+    await Promise.all([pooled.reported("done"), plain.reported("done")]);
     await Promise.all([pooled.worker.stop(), plain.worker.stop()]);
     expect(behind.at("warn")[0]).to.include("goes through a pooler").and.include("listen must be false");
     expect(direct.at("warn")).to.deep.equal([]);

@@ -104,8 +104,8 @@ describe("query plans", function () {
          values ('exhausted' || $1, 'a', 'running', 1, 1, now() - interval '1 second')`,
         [n],
       );
-      await working.told("dead", n + 1);
-      await working.told("failed", n + 1);
+      await working.reported("dead", n + 1);
+      await working.reported("failed", n + 1);
     }
     await working.worker.stop();
     const client = await pool.connect();

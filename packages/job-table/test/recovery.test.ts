@@ -164,11 +164,11 @@ describe("recovery of expired leases", function () {
       { ...bench, table },
       { concurrency: 1, pollMs: 1000, handlers: { a: () => undefined } },
     );
-    await working.told("done", 1);
+    await working.reported("done", 1);
     expect(sent.slice(0, sent.findIndex(isClaim)).filter(isSweep).length).to.equal(3);
     expect(working.ids("dead")).to.have.lengthOf(250);
     expect((await bench.table.stats()).dead).to.equal(250);
-    await working.told("done", 250);
+    await working.reported("done", 250);
     expect(new Set((await bench.table.dead(1000)).map(({ lastError }) => lastError))).to.deep.equal(
       new Set(["lease expired on the last attempt"]),
     );
@@ -281,9 +281,9 @@ describe("recovery of expired leases", function () {
     await using other = await openClient(database.url);
     await other.query(`begin; select from ${bench.table.name} where id = 'lost-1' for update`);
     await using working = work(bench, { handlers: { a: () => undefined } });
-    await working.told("done", 2);
+    await working.reported("done", 2);
     expect((await bench.rows()).map(({ id, status }) => [id, status])).to.deep.equal([["lost-1", "running"]]);
     await other.query("rollback");
-    await working.told("done", 3);
+    await working.reported("done", 3);
   });
 });

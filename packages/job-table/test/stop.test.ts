@@ -101,7 +101,7 @@ describe("a worker that stops", function () {
           },
         },
       });
-      await working.told("claimed", 1);
+      await working.reported("claimed", 1);
       await working.worker.stop();
       const rows = await bench.rows();
       expect(rows.filter(({ status, attempts }) => status !== "pending" || attempts !== 0)).to.deep.equal([]);
@@ -176,7 +176,7 @@ describe("a job that takes too long", function () {
           }),
       },
     });
-    await working.told("failed");
+    await working.reported("failed");
     expect(reason).to.include({
       name: "JobError",
       code: "ERR_SVC_JOB_TIMEOUT",
@@ -199,13 +199,13 @@ describe("a job that takes too long", function () {
       logger,
       handlers: { a: () => never.opened },
     });
-    await working.told("dead", 1);
+    await working.reported("dead", 1);
     expect(logger.at("error")).to.include(
       "handlers ignore their signals: no job is claimed until one of them ends",
     );
     expect((await bench.rows()).map(({ status }) => status).toSorted()).to.deep.equal(["dead", "pending"]);
     never.open();
-    await working.told("done", 1);
+    await working.reported("done", 1);
     expect(working.ids("lease_lost")).to.deep.equal([]);
   });
 
@@ -251,7 +251,7 @@ describe("a job that takes too long", function () {
     const taken: JobContext["id"][] = (await bench.table.claim(2)).map(({ id }) => id);
     expect(taken.toSorted()).to.deep.equal(outcomes);
     open();
-    await working.told("lease_lost", 2);
+    await working.reported("lease_lost", 2);
     const lost = working.events.flatMap((event) =>
       event.type === "lease_lost" ? [`${event.job.id} ${event.ended}`] : [],
     );

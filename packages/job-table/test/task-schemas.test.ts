@@ -134,7 +134,7 @@ describe("faulty schemas of tasks", function () {
     expect(message).to.match(/ at payload(?:\.a){20}\.\.\.$/);
   });
 
-  it("are rejected by defineTasks() for a task that enqueue() would always refuse", () => {
+  it("are rejected by defineTasks() for a task name that enqueue() would always reject", () => {
     const schema = z.object({});
     const names = ["", "a".repeat(256), "a\nb", "\ud800"];
     expect(() => defineTasks(Object.fromEntries(names.map((name) => [name, schema]))))
@@ -145,7 +145,7 @@ describe("faulty schemas of tasks", function () {
       .and.contains('the task "a\\nb": must not contain control characters');
   });
 
-  it("are rejected by defineTasks() with the task, and a table rejects schemas that are not its result", () => {
+  it("are rejected by defineTasks() if they are not Standard Schemas, and by a table if defineTasks() did not return them", () => {
     expect(() => defineTasks({ a: {} as never, b: z.object({}), c: null as never })).to.throw(
       ConfigurationError,
       "defineTasks() is configured wrongly (2 faults):\n  - a: must be a Standard Schema, such as one of zod, valibot or arktype\n  - c: must",

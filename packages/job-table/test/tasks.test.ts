@@ -70,7 +70,7 @@ describe("jobs with schemas", function () {
     expect((await storedIn(pool, table)).map(({ id }) => id)).to.eql(["kept"]);
   });
 
-  it("are refused in statements of other packages", async () => {
+  it("are rejected with an invalid payload when another package queues them in its own statement", async () => {
     const table = await openTable(pool, defineTasks({ "mail.send": z.object({ to: z.string() }) }));
     const access = tableAccess("other()", table, 1000);
     const part = { from: "nothing", first: 1 };
@@ -96,9 +96,9 @@ describe("jobs with schemas", function () {
     await using working = work({ table } as never, {
       handlers: { "mail.send": note, other: note, untyped: note },
     });
-    await working.told("dead");
-    await working.told("failed");
-    await working.told("done");
+    await working.reported("dead");
+    await working.reported("failed");
+    await working.reported("done");
     expect([ran, working.ids("dead"), working.ids("failed")]).to.eql([["other"], ["once"], ["twice"]]);
     const last_error = "JobError: the payload does not match the schema of the task mail.send at payload.to";
     expect(await storedIn(pool, table)).to.have.deep.members([

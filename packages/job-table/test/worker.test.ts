@@ -23,7 +23,7 @@ describe("createWorker", function () {
     await using working = work(bench, {
       handlers: { count: ({ n }: { n: number }, { id }) => void seen.push([n, id]) },
     });
-    await working.told("done", 3);
+    await working.reported("done", 3);
     expect(seen).to.deep.equal([1, 2, 3].map((n) => [n, `${n}`]));
     expect(await bench.rows()).to.deep.equal([]);
     const [claimed, , done] = working.events;
@@ -49,7 +49,7 @@ describe("createWorker", function () {
         },
       },
     });
-    await working.told("done");
+    await working.reported("done");
     expect(context).to.include({ requestId: "r-1", tenantId: "acme" });
     expect(context?.trace).to.deep.equal({ traceId: TRACE_ID, ...trace });
     expect(jobs[0]).to.include({
@@ -83,7 +83,7 @@ describe("createWorker", function () {
       ["no id\n"],
     );
     await using working = work(bench, { handlers: { a: () => void contexts.push(currentContext()) } });
-    await working.told("done", 2);
+    await working.reported("done", 2);
     expect(contexts[0]).to.include({ requestId: "1", trace: undefined, tenantId: undefined });
     expect(contexts[1]?.requestId).to.match(/^[0-9a-f]{32}$/);
     expect(contexts[1]?.trace).to.equal(undefined);
@@ -122,8 +122,8 @@ describe("createWorker", function () {
       ["nobody", "toString", "__proto__", "a"].map((task) => ({ id: task, task })),
     );
     await using working = work(bench, { logger, handlers: { a: () => undefined } });
-    await working.told("dead", 3);
-    await working.told("done", 1);
+    await working.reported("dead", 3);
+    await working.reported("done", 1);
     const dead = await bench.table.dead();
     expect(dead.map(({ id, attempts }) => `${id} ${attempts}`).toSorted()).to.deep.equal([
       "__proto__ 1",
@@ -151,7 +151,7 @@ describe("createWorker", function () {
     });
     const errors: unknown[] = [];
     for (let attempt = 1; attempt <= 3; attempt++) {
-      await working.told(attempt < 3 ? "failed" : "dead", attempt < 3 ? attempt : 1);
+      await working.reported(attempt < 3 ? "failed" : "dead", attempt < 3 ? attempt : 1);
       errors.push((await bench.rows())[0]?.last_error);
       await bench.pool.query(`update ${bench.table.name} set available_at = now() where status = 'pending'`);
     }
@@ -170,7 +170,7 @@ describe("createWorker", function () {
     await until("four run", () => working.worker.running === 4);
     expect(await bench.table.stats()).to.deep.equal({ pending: 6, running: 4, dead: 0 });
     open();
-    await working.told("done", 10);
+    await working.reported("done", 10);
     expect(await bench.rows()).to.deep.equal([]);
   });
 
@@ -182,7 +182,7 @@ describe("createWorker", function () {
     await until("two run", () => working.worker.running === 2);
     expect(await bench.table.stats()).to.include({ pending: 5, running: 5 });
     const stopping = working.worker.stop();
-    await working.told("released", 3);
+    await working.reported("released", 3);
     open();
     await stopping;
     expect(working.ids("done")).to.have.lengthOf(2);
@@ -207,10 +207,10 @@ describe("createWorker", function () {
         },
       },
     });
-    await working.told("claimed", 2);
+    await working.reported("claimed", 2);
     await new Promise((resolve) => setTimeout(resolve, 200));
     open();
-    await working.told("done", 2);
+    await working.reported("done", 2);
     expect(working.ids("released").slice(0, 1)).to.deep.equal(["b"]);
     expect(begun).to.deep.equal(["a", "b"]);
   });
@@ -227,12 +227,12 @@ describe("createWorker", function () {
     await using working = work(bench, {
       handlers: { a: (_payload, job) => void attempts.push(job.attempts) },
     });
-    await working.told("done");
-    await working.told("dead");
+    await working.reported("done");
+    await working.reported("dead");
     expect(attempts).to.deep.equal([2]);
     expect(working.ids("dead")).to.deep.equal(["killer"]);
     await bench.table.enqueue({ id: "later", task: "a" });
-    await working.told("done", 2);
+    await working.reported("done", 2);
   });
 
   it("starts a queued job when notified, without waiting for the next poll", async () => {
@@ -251,7 +251,7 @@ describe("createWorker", function () {
     const theirs = createJobTable({ db: bench.pool, name: bench.table.name });
     for (let n = 1; n <= 20; n++) {
       await theirs.enqueue({ task: "a" });
-      await working.told("done", n);
+      await working.reported("done", n);
     }
     // After this response, the connection has received all earlier notifications.
     await other.query("select 1");
@@ -269,9 +269,9 @@ describe("createWorker", function () {
     for (const db of [pool, client]) {
       const table = createJobTable({ db, name: bench.table.name });
       await using working = work({ ...bench, table }, { listen: false, handlers: { a: () => undefined } });
-      await working.told("claimed", 0);
+      await working.reported("claimed", 0);
       await bench.table.enqueueMany(Array.from({ length: 20 }, () => ({ task: "a" })));
-      await working.told("done", 20);
+      await working.reported("done", 20);
       expect(sent.filter((text) => text.includes("skip locked"))).not.to.deep.equal([]);
       expect(sent.filter((text) => /\blisten\b/.test(text))).to.deep.equal([]);
       sent.length = 0;
@@ -302,7 +302,7 @@ describe("createWorker", function () {
     const table = createJobTable({ db: other, name: bench.table.name });
     await using working = work({ ...bench, table }, { handlers: { a: () => undefined } });
     await table.enqueue({ task: "a" });
-    await working.told("done");
+    await working.reported("done");
     await working.worker.stop();
     expect(new Set(seen)).to.deep.equal(new Set(["string"]));
   });
@@ -320,7 +320,7 @@ describe("createWorker", function () {
       },
       handlers: { a: (_payload, { id }) => void order.push(`run ${id}`) },
     });
-    await working.told("failed");
+    await working.reported("failed");
     expect(order).to.deep.equal(["before 1 r", "run 1", "after 1", "before 2 r", "after 2"]);
     expect((await bench.rows())[0]?.last_error).to.equal("Error: around() has not called the handler");
   });
@@ -354,7 +354,7 @@ describe("createWorker", function () {
         },
       },
     });
-    await working.told("done");
+    await working.reported("done");
     const attributes = {
       "messaging.system": "svc_jobs",
       "messaging.destination.name": bench.table.name,
@@ -387,8 +387,8 @@ describe("createWorker", function () {
         },
       },
     });
-    await working.told("dead");
-    await working.told("done", 3);
+    await working.reported("dead");
+    await working.reported("done", 3);
     expect(runs).to.have.members(["before", "after", "never", "fails"]);
     expect((await bench.rows()).map(({ id, last_error }) => [id, last_error])).to.deep.equal([
       ["fails", "Error: of the handler"],
@@ -417,8 +417,8 @@ describe("createWorker", function () {
         count: () => void runs++,
       },
     });
-    await working.told("dead", 2);
-    await working.told("done");
+    await working.reported("dead", 2);
+    await working.reported("done");
     expect(runs).to.equal(1);
     expect((await bench.rows()).map(({ id, last_error }) => [id, last_error])).to.have.deep.members([
       ["forgotten", "Error: late"],
@@ -451,8 +451,8 @@ describe("createWorker", function () {
     const logger = { debug: broken, info: broken, warn: broken, error: broken, fatal: broken };
     await bench.table.enqueueMany([{ task: "a" }, { task: "nobody's" }]);
     await using working = work(bench, { logger, handlers: { a: () => undefined } });
-    await working.told("done");
-    await working.told("dead");
+    await working.reported("done");
+    await working.reported("dead");
     expect(working.ids("fault")).to.deep.equal([]);
   });
 
@@ -465,7 +465,7 @@ describe("createWorker", function () {
     expect(bench.pool.waitingCount).to.equal(0);
     expect(bench.pool.totalCount).to.be.below(4);
     await blocker.query("commit");
-    await working.told("depth", 2);
+    await working.reported("depth", 2);
   });
 
   it("reports the number of jobs, and continues when its listener throws", async () => {
@@ -527,7 +527,7 @@ describe("createWorker", function () {
     const b = (): void => undefined;
     await using first = work(bench, { logger, handlers: { b, "it's \\ a": b } });
     await bench.table.enqueue({ task: "b" });
-    await first.told("done");
+    await first.reported("done");
     await using alike = work(bench, { logger: quiet, handlers: { "it's \\ a": b, b } });
     let queued = 1;
     await until("both have worked", async () => {

@@ -21,7 +21,7 @@ export type FormBodyOptions = OptionsOf<typeof formBodyOptions>;
 
 interface WithBody extends IncomingMessage {
   body?: FormFields;
-  /** body-parser ignores a request with this mark. */
+  /** body-parser skips a request in which this is true. */
   _body?: boolean;
 }
 

@@ -13,7 +13,7 @@ import { verifyFaultLog } from "./verify-fault.ts";
 
 interface WithBody extends IncomingMessage {
   body?: unknown;
-  /** body-parser ignores a request with this mark. */
+  /** body-parser skips a request in which this is true. */
   _body?: boolean;
 }
 

@@ -3,8 +3,10 @@ import { type ProblemError, sendProblem } from "@svc/problem";
 import { FORM_TYPE } from "./content-type.ts";
 import { unsupported } from "./faults.ts";
 
-/** Marks a request whose `body` getter throws a 415 while the request has not been read. All copies of this package share
- * the mark. */
+/**
+ * Marks a request whose `body` getter throws a 415 while the request has not been read. All copies of this package use the
+ * same symbol.
+ */
 const UNREAD: unique symbol = Symbol.for("@svc/json-body/unread") as never;
 
 interface Refusing extends IncomingMessage {
@@ -22,7 +24,7 @@ const refused = new WeakMap<object, { readonly req: IncomingMessage; readonly re
 /** The requests of another type that `formBody()` has passed to `next()`. */
 const passedFormBody = new WeakSet<IncomingMessage>();
 
-/** Makes a refusal of this request name forms among the accepted types. */
+/** Adds forms to the accepted types that a 415 for this request lists. */
 export function alsoAcceptForms(req: IncomingMessage): void {
   passedFormBody.add(req);
 }
@@ -30,7 +32,7 @@ export function alsoAcceptForms(req: IncomingMessage): void {
 /** The types that `textBody()` reads, for each request of another type that it has passed to `next()`. */
 const passedTextBody = new WeakMap<IncomingMessage, string>();
 
-/** Makes a refusal of this request name these types among the accepted types. */
+/** Adds these types to the accepted types that a 415 for this request lists. */
 export function alsoAcceptTexts(req: IncomingMessage, types: string): void {
   passedTextBody.set(req, types);
 }

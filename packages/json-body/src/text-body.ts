@@ -26,7 +26,7 @@ export type TextBodyOptions = OptionsOf<typeof textBodyOptions>;
 
 interface WithBody extends IncomingMessage {
   body?: string;
-  /** body-parser ignores a request with this mark. */
+  /** body-parser skips a request in which this is true. */
   _body?: boolean;
 }
 

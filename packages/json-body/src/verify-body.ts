@@ -42,7 +42,7 @@ export function receiveVerifiedBody(
   const checkAndInflate = inSameContext(req, () => {
     void refusalBy({ verify, report }, req, res, sent).then((refusal) => {
       const isDone = refusal !== undefined || sent.length === 0 || typeof inflater !== "function";
-      // Leave the promise, so that an exception of later middleware is not a rejection.
+      // Call back outside the promise, so that an exception in later middleware is not an unhandled rejection.
       process.nextTick(isDone ? done : inflate, refusal, sent);
     });
   });

@@ -84,13 +84,13 @@ for (const [name, express] of Object.entries(expressMajors)) {
 
     it("LIM-3 sends one 413, and logs no error, when jsonBody follows", async () => {
       const levels: string[] = [];
-      let tell: () => void = () => undefined;
-      const logged = new Promise<void>((resolve) => (tell = resolve));
+      let settle: () => void = () => undefined;
+      const logged = new Promise<void>((resolve) => (settle = resolve));
       const note =
         (level: string): (() => void) =>
         () => {
           levels.push(level);
-          tell();
+          settle();
         };
       const logger = {
         debug: note("debug"),
@@ -114,22 +114,22 @@ for (const [name, express] of Object.entries(expressMajors)) {
     });
 
     it("LIM-3 causes an error in the request stream that a handler reads", async () => {
-      let tell: (error: unknown) => void = () => undefined;
-      const told = new Promise<unknown>((resolve) => (tell = resolve));
+      let settle: (error: unknown) => void = () => undefined;
+      const outcome = new Promise<unknown>((resolve) => (settle = resolve));
       const made = express();
       made.use(bodyLimit({ maxBytes: 100 }));
       made.use((req) => {
-        req.toArray().then(() => tell("ended"), tell);
+        req.toArray().then(() => settle("ended"), settle);
       });
       await using server = await listen(made);
       const answer = await sendChunks(server.url, ["a".repeat(60), "b".repeat(60)]);
       expect(answer.status).to.equal(413);
-      expect(await told).to.include({ status: 413, code: "ERR_SVC_BODY_TOO_LARGE" });
+      expect(await outcome).to.include({ status: 413, code: "ERR_SVC_BODY_TOO_LARGE" });
     });
 
     it("LIM-3 discards the handler's later response, which would otherwise end the process", async () => {
-      let tell: (outcome: unknown) => void = () => undefined;
-      const told = new Promise<unknown>((resolve) => (tell = resolve));
+      let settle: (outcome: unknown) => void = () => undefined;
+      const outcome = new Promise<unknown>((resolve) => (settle = resolve));
       const made = express();
       made.use(bodyLimit({ maxBytes: 100 }));
       made.use((req, res) => {
@@ -137,9 +137,9 @@ for (const [name, express] of Object.entries(expressMajors)) {
           setImmediate(() => {
             try {
               res.status(201).set("X-Late", "1").json({ late: true });
-              tell("answered");
+              settle("answered");
             } catch (error) {
-              tell(error);
+              settle(error);
             }
           });
         });
@@ -150,7 +150,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       expect([answer.status, answer.text]).to.satisfy(
         ([status, text]: [number, string]) => status === 413 && !text.includes("late"),
       );
-      expect(await told).to.equal("answered");
+      expect(await outcome).to.equal("answered");
     });
 
     it("passes requests without a body", async () => {

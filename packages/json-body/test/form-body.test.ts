@@ -150,7 +150,7 @@ for (const stack of stacks) {
       expect(({} as { polluted?: unknown }).polluted).to.equal(undefined);
     });
 
-    it("returns fields with the names of members of every object", async () => {
+    it("returns fields whose names every object inherits, such as toString", async () => {
       let prototype: unknown = "none";
       const look: Middleware = (req, _res, next) => {
         prototype = Object.getPrototypeOf((req as { body?: object }).body);

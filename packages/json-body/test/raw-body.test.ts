@@ -72,7 +72,7 @@ describe("rawBody", () => {
     expect(() => rawBody("/hooks" as never)).to.throw(ConfigurationError);
   });
 
-  it("describes its types as a guard, for API descriptions", () => {
+  it("exposes its accepted types for API descriptions, and nothing without `types`", () => {
     expect(guardOf(rawBody({ types: ["application/json"] }))).to.deep.equal({
       kind: "content-type",
       values: ["application/json"],

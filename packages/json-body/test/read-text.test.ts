@@ -8,7 +8,7 @@ import { rawRequest, rejection } from "@svc/test-support";
 import { expect } from "chai";
 import { serveAll, stacks } from "./support/stacks.ts";
 
-/** Answers with the text of the body, at most 20 bytes. */
+/** Responds with the text of the body; accepts at most 20 bytes. */
 const echo: Middleware = (req, res, next) => {
   readText(req, { maxBytes: 20 }).then((text) => sendJson(req, res, 200, { text }), next);
 };

@@ -10,7 +10,7 @@ import { post, serve, serveAll, stacks } from "./support/stacks.ts";
 
 const json = { "Content-Type": "application/json" };
 
-/** Returns a verifier that accepts everything, and the bytes that it gets as text. */
+/** Returns a `verify` function that accepts everything, and the bodies that it has received, as strings. */
 function recorder(): { readonly verify: VerifyBody; readonly seen: string[] } {
   const seen: string[] = [];
   return {

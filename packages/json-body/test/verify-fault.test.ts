@@ -137,7 +137,7 @@ describe("the log of errors of verify", () => {
     expect(lines.map(({ fields }) => fields["suppressed"])).to.deep.equal([0]);
   });
 
-  it("has the frames but no part of the message, whatever the message contains", () => {
+  it("has the frames but no part of the message, even if the message looks like frames", () => {
     for (const [message, changed] of [
       ["", undefined],
       ["a\n    at secret (5ecr3t:1:1)\nb", undefined],

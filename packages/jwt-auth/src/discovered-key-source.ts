@@ -20,7 +20,7 @@ export const discoveryOptions = defineOptions("createDiscoveredKeySource()", {
 
 /**
  * Creates a source of the keys that an issuer publishes at the `jwks_uri` of its discovery document (OpenID Connect Discovery
- * 1.0). Fetches both documents together, when and as `createKeySetSource()` fetches a key set, so that a `jwks_uri` may
+ * 1.0). Fetches both documents in each refresh, by the rules of `createKeySetSource()`, so that a `jwks_uri` may
  * change. The document must name exactly this issuer, and an https issuer only an https `jwks_uri`.
  *
  * @throws ConfigurationError for invalid options, or a plain http issuer in `prod` (KEY-14)

@@ -25,7 +25,7 @@ export interface GivenKeySettings {
 
 /**
  * Creates the source for a key that the application passes as the option `keys`, or for its function. Without configured
- * algorithms, a key is used for the one that it was made for; for RS256 or HS256 if it fits several.
+ * algorithms, a key verifies only the algorithm that it was made for, or RS256 or HS256 if it fits several.
  *
  * @throws ConfigurationError when the key cannot be read, is private, or does not fit an algorithm
  */

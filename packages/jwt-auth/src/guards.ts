@@ -10,7 +10,7 @@ import type { AuthGuard } from "./authenticated.ts";
 /**
  * Admits any verified caller (AUTH-14). Rejects other requests with a 401 (AUTH-11).
  *
- * @throws ConfigurationError when called with arguments, as happens when a route is given `requireAuth` without `()`
+ * @throws ConfigurationError when called with arguments, for example by a route that gets `requireAuth` without `()`
  */
 export function requireAuth(...nothing: readonly undefined[]): AuthGuard {
   takesNothing("requireAuth()", nothing);
@@ -55,7 +55,7 @@ export function requireRoles(...roles: readonly string[]): AuthGuard {
 /**
  * Admits every request (AUTH-17). Documents, for readers and tools, that the route uses the caller if there is one.
  *
- * @throws ConfigurationError when called with arguments, as happens when a route is given `optionalAuth` without `()`
+ * @throws ConfigurationError when called with arguments, for example by a route that gets `optionalAuth` without `()`
  */
 export function optionalAuth(...nothing: readonly undefined[]): Middleware {
   takesNothing("optionalAuth()", nothing);

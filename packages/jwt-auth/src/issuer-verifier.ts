@@ -69,7 +69,7 @@ function keysOfAll(verifiers: ReadonlyMap<string, Verifier>): KeySource {
       checks.map(async (each) => ({ ...each, result: await resultOf(each.check, signal) })),
     );
     const failed = found.filter(({ result }) => !result.healthy);
-    // As long as one issuer has keys, its callers are served.
+    // Not critical while one issuer has keys, because its callers are still served.
     const critical =
       failed.length === verifiers.size &&
       failed.every(({ check, result }) => result.critical ?? check.critical);
@@ -95,7 +95,7 @@ function keysOfAll(verifiers: ReadonlyMap<string, Verifier>): KeySource {
 // Shorter than the timeout of a check in @svc/health, which would hide the state of every issuer.
 const CHECK_MS = 500;
 
-/** Returns the result of a check. That of an application's own source may throw, hang, or return any value. */
+/** Returns the result of a check. The check of an application's own source may throw, hang, or return any value. */
 async function resultOf(check: ReadinessCheck, signal: AbortSignal): Promise<CheckResult> {
   try {
     const result: unknown = await withDeadline(CHECK_MS, (ends) => check.check(ends), { signal });

@@ -32,7 +32,7 @@ export interface JwtAuth extends Middleware, AsyncDisposable {
 }
 
 // Requests whose refusal has been logged: one log record per request, even if several instances refuse its token.
-const told = new WeakSet<IncomingMessage>();
+const logged = new WeakSet<IncomingMessage>();
 
 type Next = (err?: unknown) => void;
 
@@ -120,8 +120,8 @@ export function jwtAuth(options: JwtAuthOptions): JwtAuth {
 
   /** Logs why a token is ignored. */
   function ignored(req: IncomingMessage, context: RequestContext, why: Reason): undefined {
-    if (told.has(req)) return undefined;
-    told.add(req);
+    if (logged.has(req)) return undefined;
+    logged.add(req);
     const id = context.requestId;
     const fields = {
       reason: why.reason,

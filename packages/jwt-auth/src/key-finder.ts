@@ -3,7 +3,7 @@ import type { Algorithm } from "./algorithms.ts";
 import type { ReadKeys } from "./key-reader.ts";
 import { keySetOf } from "./key-set.ts";
 
-/** Finds keys among those that an application gave. */
+/** Finds keys among those that the application configured, or that its function returned. */
 export interface KeyFinder {
   /** Returns the key for a kid and algorithm, by the rules of a fetched set (KEY-11). */
   find(this: void, kid: string | undefined, algorithm: Algorithm): KeyObject | undefined;

@@ -60,7 +60,7 @@ export function keyFunctionSource(
       warn({ calls }, "too many calls of the function `keys` are in flight; tokens are refused");
       throw new RangeError("too many calls of the function `keys` are in flight");
     }
-    // A call counts until its deadline, even if it never ends: otherwise such calls would block all later ones.
+    // A call counts only until its deadline; otherwise calls that never end would block all later ones.
     calls += 1;
     try {
       return await withDeadline(timeoutMs, (signal) => choose(whole, { signal }));

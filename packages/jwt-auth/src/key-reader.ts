@@ -103,7 +103,7 @@ export function createKeyReader(env: EnvironmentName, wanted: readonly Algorithm
     }
     const isWanted = ({ algorithms }: Candidate) => algorithms.some((each) => wanted.includes(each));
     const fitting = candidates.filter(isWanted);
-    // Keys for other algorithms come last: they only serve to say why a token or a configuration is refused.
+    // Keys for other algorithms come last: they only explain why a token or a configuration is refused.
     const keys = [...fitting, ...candidates.filter((each) => !isWanted(each))]
       .slice(0, MOST_KEYS)
       .flatMap((each) => usableKeyOf(each) ?? [])
@@ -127,7 +127,7 @@ export function createKeyReader(env: EnvironmentName, wanted: readonly Algorithm
   }
 }
 
-/** Returns why a verifier must not have this JWK; undefined for a public key. */
+/** Returns why a verifier must not hold this JWK; undefined for a public key. */
 function secretJwkFault(entry: Members, verb: "is" | "contains"): string | undefined {
   if (Object.hasOwn(entry, "k")) return `${verb} a shared secret; ${SECRET}`;
   return isPrivateJwk(entry) ? privateFault(verb) : undefined;

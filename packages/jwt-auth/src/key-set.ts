@@ -8,9 +8,9 @@ import { isObject, MAX_KID_LENGTH } from "./token-parser.ts";
 /** A key that may verify tokens. */
 export interface UsableKey {
   readonly kid: string | undefined;
-  /** The configured algorithms that the key fits; at least one. */
+  /** The algorithms that the key fits; for a key of a fetched set, at least one of the configured algorithms. */
   readonly algorithms: readonly Algorithm[];
-  /** The public key as text; equal for equal keys. */
+  /** The JSON of a public JWK, equal for equal keys; empty for a single key in another form. */
   readonly material: string;
   readonly key: KeyObject;
 }
@@ -69,7 +69,7 @@ export const noKeys: KeySet = keySetOf([]);
 export const MOST_KEYS = 64;
 
 const BASE64URL = /^[A-Za-z0-9_-]+$/;
-// The length of 16,384 bits with a leading zero byte; no longer key is accepted, so it is not kept in memory either.
+// The length of 16,384 bits and a leading zero byte. Longer keys are refused, so they are not kept in memory.
 const MOST_NUMBER_CHARACTERS = 2_732;
 // Private members of RFC 7518; a key with one of them was published by mistake.
 const PRIVATE = ["d", "p", "q", "dp", "dq", "qi", "oth", "k", "priv"] as const;

@@ -12,7 +12,7 @@ type Context = Pick<PluginContext<AuthSettings>, "options" | "nameOf" | "logger"
  *
  * @param issues whether the service issues tokens itself
  * @param store the service's store of revoked tokens, if it has one
- * @throws ConfigurationError for options of a single issuer beside the tables, and for a store that cannot be used
+ * @throws ConfigurationError for single-issuer options combined with the tables, and for a store that cannot be used
  */
 export function issuersOf(
   { options, nameOf, logger }: Context,

@@ -14,7 +14,7 @@ export interface RefreshPlan {
    * log; the caller replaces them.
    */
   readonly load: (signal: AbortSignal, before: KeySet) => Promise<KeySet>;
-  /** Origin of the keys for log messages, without secrets. */
+  /** Where the keys come from, for log messages: a URL without its query, or `jwks-rsa`. */
   readonly place: string;
   readonly timeoutMs: number;
   /** Failures that open the breaker; 0 turns it off. */

@@ -74,7 +74,7 @@ function resolveIssuers(issuers: readonly IssuerOptions[], options: GivenOptions
     if (faults.length > 0) throw new ConfigurationError(names.subject, faults);
     return { ...options, ...joined(found), ownKeys: { stop } };
   } catch (error) {
-    // Also for an error of an application's own key source: the fetches of the other issuers must not go on.
+    // Stop the fetches of the other issuers after any error, including one from an application's own key source.
     stop();
     throw error;
   }
@@ -111,8 +111,8 @@ function resolveIssuer(
 }
 
 /**
- * Reads the options of an issuer, which may be an instance of a class. Their names are those that a plugin has attached, or
- * such as `issuers[0].keys`.
+ * Reads the options of an issuer, which may be an instance of a class. Errors name the options as the plugin does, or as in
+ * `issuers[0].keys`.
  */
 function readEntry(given: IssuerOptions, index: number, { subject, of }: Names): Entry {
   const attached = namesOf(given, "");

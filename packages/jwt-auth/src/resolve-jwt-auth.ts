@@ -61,7 +61,7 @@ export function resolveJwtAuth(given: JwtAuthOptions, shownIssuer?: string) {
   };
 }
 
-/** @param of names the issuers without an audience, as ` for ...`, or is empty for one issuer */
+/** @param of ` for ` and the issuers without an audience; empty for a single issuer */
 export function audienceWarning(of: string): string {
   return `no audience is configured${of}: tokens issued for other services are accepted`;
 }

@@ -8,7 +8,7 @@ import { type VerifierOptions, verifierOptions } from "./verifier-options.ts";
 /** The options with all defaults filled in. */
 export type ResolvedVerifierOptions = ReturnType<typeof resolveVerifierOptions>;
 
-// A verifier has no options for these; jwtAuth() makes the source of a key itself.
+// createVerifier() has no options for these, unlike jwtAuth(), which creates the source of a key itself.
 const unconfigured = { env: "prod", logger: undefined, timeoutMs: 5_000 } as const;
 
 /**

@@ -7,11 +7,11 @@ import {
 } from "./revocation.ts";
 import type { Verified } from "./verification.ts";
 
-/** The gates of `jwtAuth()`: one for all tokens, or one for each of several issuers. */
+/** The guarded revocation stores of `jwtAuth()`: one for all tokens, or one for each of several issuers. */
 export interface RevocationGates {
   /** Returns the gate for a verified token; undefined if its revocation is not checked. */
   gateFor(this: void, verified: Verified): RevocationGate | undefined;
-  /** The stores that did not respond to their last query, as the begin of a sentence; undefined if all responded. */
+  /** The stores that did not respond to their last query, as the start of a sentence; undefined if all responded. */
   readonly silent: string | undefined;
 }
 

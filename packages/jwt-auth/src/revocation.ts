@@ -54,12 +54,12 @@ export function createRevocationGate(options: RevocationGateOptions) {
     ? "tokens are accepted without the check"
     : "requests with a valid token get a 503";
   let answering = true;
-  let told = false;
+  let hasWarned = false;
 
   const warn = atMostEvery(
     WARNING_INTERVAL_MS,
     (suppressed, log: Logger | undefined, error: unknown) => {
-      told = true;
+      hasWarned = true;
       safeLogger(log)?.warn(
         { ...ofIssuer, ...errorFields(error), suppressed },
         `the revocation store is not answering; ${consequence}`,
@@ -76,8 +76,8 @@ export function createRevocationGate(options: RevocationGateOptions) {
 
   function heard(log: Logger | undefined, answer: unknown): RevocationAnswer {
     answering = true;
-    if (told && breaker.state === "closed") {
-      told = false;
+    if (hasWarned && breaker.state === "closed") {
+      hasWarned = false;
       safeLogger(log)?.info(ofIssuer, "the revocation store answers again");
     }
     if (typeof answer === "boolean") return answer ? "revoked" : "valid";

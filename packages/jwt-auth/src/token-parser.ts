@@ -100,8 +100,8 @@ export function knownHeader({ header, signed }: ParsedToken): KnownHeader {
 }
 
 /**
- * Returns the whole header of a token as a new object, without members `__proto__`: an application that copies the header
- * must not set the prototype of the copy. The signature need not be verified yet.
+ * Returns the whole header of a token as a new object, without `__proto__` members: otherwise an application that copies
+ * the header could set the prototype of the copy. The signature need not be verified yet.
  */
 export function wholeHeader({ header, signed }: ParsedToken): UnverifiedHeader {
   const text = textOf(Buffer.from(signed.slice(0, signed.indexOf(".")), "base64url"));

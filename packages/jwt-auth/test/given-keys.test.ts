@@ -150,7 +150,7 @@ for (const [name, make] of factories) {
       expect(await reasonFor(verifier, { algorithm: "ES256", header: { kid: "63" } })).to.equal("accepted");
     });
 
-    it("uses the first 64 keys of a JWK set that fit the configured algorithms, after others (KEY-12)", async () => {
+    it("uses a key for the configured algorithms that follows 64 other keys in a JWK set (KEY-12)", async () => {
       const others = Array.from({ length: 64 }, (_, index) => jwkOf("rsa2048", { kid: `${index}` }));
       const keys = { keys: [...others, jwkOf("p256", { kid: "last" })] };
       const verifier = make({ keys, algorithms: ["ES256"] });
@@ -279,7 +279,7 @@ for (const [name, make] of factories) {
       );
     });
 
-    it("rejects values that are no key, and lists the forms", () => {
+    it("rejects a value that is not a key, and lists the accepted forms", () => {
       for (const keys of [7, {}, [], Buffer.from("x"), true]) {
         expect(faultOf(keys)).to.match(/must be a key source .*, a JWK set, a PEM/);
       }

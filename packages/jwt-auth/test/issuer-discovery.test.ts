@@ -219,7 +219,7 @@ describe("an issuer with discovery", () => {
     }
   });
 
-  it("has the same time for each of its two documents as a fetched key set (KEY-6)", async () => {
+  it("gives each of its two documents as much time as a fetched key set (KEY-6)", async () => {
     await using given = await provider();
     const slow =
       (answer: Answer): Answer =>
@@ -233,7 +233,7 @@ describe("an issuer with discovery", () => {
     expect(given.requests).to.eql([CONFIGURATION, "/keys"]);
   });
 
-  it("repeats an attempt for the discovery document that hangs, within one timeout (KEY-6)", async () => {
+  it("retries a hanging request for the discovery document within one timeout (KEY-6)", async () => {
     await using given = await provider();
     const works = given.json({ issuer: given.issuer, jwks_uri: `${given.url}/keys` });
     given.answer(given.discovery, (url, res) => {
@@ -300,7 +300,7 @@ describe("the option checks of an issuer with discovery", () => {
     }
   });
 
-  it("reject discovery beside another source of keys, symmetric algorithms, and other values", () => {
+  it("reject discovery with another source of keys, with symmetric algorithms, or with a value that is not true", () => {
     const issuer = "https://a.example";
     expect(faultsOf({ issuer, jwksUrl: issuer })).to.eql([
       "issuers[0].jwksUrl, issuers[0].discovery: cannot be combined; set one of them, which determines how tokens are verified",

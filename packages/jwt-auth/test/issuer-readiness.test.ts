@@ -5,7 +5,7 @@ import { failing, issuer as startIssuer } from "./support/issuer.ts";
 const OWN = "https://own.example";
 const FETCHED = "https://fetched.example";
 
-/** Returns the result of the check `auth` for an own source with this check, beside an issuer without keys. */
+/** Returns the result of the check `auth` for an application's source with this check and an issuer without keys. */
 async function resultWith(check: () => unknown) {
   await using server = await startIssuer();
   server.answer(failing());
@@ -22,7 +22,7 @@ async function resultWith(check: () => unknown) {
   return await auth.readiness().check(new AbortController().signal);
 }
 
-describe("the readiness check of several issuers with an own key source", () => {
+describe("the readiness check of several issuers with an application's key source", () => {
   it("counts a result without a boolean `healthy` as failed (RDY-14)", async () => {
     for (const result of [undefined, null, "fine", {}, { healthy: "yes" }, [true]]) {
       const { healthy, critical, detail } = await resultWith(() => result);

@@ -391,7 +391,7 @@ describe("jwtAuth() with several issuers", () => {
 describe("the option checks of several issuers", () => {
   const keys = pemOf("rsa2048");
 
-  it("reject two issuers of one name", () => {
+  it("reject two issuers with the same name", () => {
     const issuers = [
       { issuer: A, keys },
       { issuer: B, keys },
@@ -402,7 +402,7 @@ describe("the option checks of several issuers", () => {
     ]);
   });
 
-  it("reject every option of a single issuer beside the list", () => {
+  it("reject every single-issuer option together with the list", () => {
     const issuers = [{ issuer: A, keys }];
     const remedies: Readonly<Record<string, string>> = {
       mode: "remove it",
@@ -468,7 +468,7 @@ describe("the option checks of several issuers", () => {
     }
   });
 
-  it("read inherited members and getters once, and report unknown members and repeated issuers of such entries", async () => {
+  it("accept class instances, read each getter once, and report unknown, repeated and unreadable members", async () => {
     let reads = 0;
     class Partner {
       readonly #pem: string;

@@ -202,7 +202,7 @@ describe("a function as the option keys", () => {
     expect(JSON.stringify(logger.lines)).to.not.include("secret text");
   });
 
-  it("does not receive members __proto__ of the header, at any depth", async () => {
+  it("receives no __proto__ member of the header, at any depth", async () => {
     const seen: object[] = [];
     const verifier = verifierOf((header) => {
       seen.push(header);
@@ -223,7 +223,7 @@ describe("a function as the option keys", () => {
       expect(await reasonFor(verifier, { header: { kid } })).to.equal("accepted");
   });
 
-  it("never makes a public key an HMAC secret (AUTH-5, AUTH-32)", async () => {
+  it("never uses a public key as an HMAC secret (AUTH-5, AUTH-32)", async () => {
     const pem = pemOf("rsa2048");
     const asSecret = createSecretKey(Buffer.from(pem));
     const forgery = { algorithm: "HS256", key: asSecret } as const;
@@ -344,7 +344,7 @@ describe("a function as the option keys", () => {
     expect(await reasonFor(verifier)).to.equal("expired exp");
   });
 
-  it("is not affected by a function that changes its header", async () => {
+  it("cannot change the verified header through its argument", async () => {
     const verifier = verifierOf((header) => {
       Object.assign(header, { alg: "HS256", kid: "other" });
       return jwkOf("rsa2048", { kid: "k" }) as VerificationKey;

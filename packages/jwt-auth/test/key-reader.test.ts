@@ -6,7 +6,7 @@ import { keyFixture, pemOf } from "./support/key-fixtures.ts";
 
 const read = createKeyReader("prod");
 
-/** Returns the key objects that are read from a value; a second read of a kept text returns the same objects. */
+/** Returns the key objects that are read from a value; a second read of a cached text returns the same objects. */
 function keysOf(given: unknown): readonly KeyObject[] {
   const found = read(given);
   if (typeof found === "string") throw new Error(found);
@@ -20,24 +20,24 @@ function longJwk(bits: number): JsonWebKey {
 }
 
 describe("a reader of keys", () => {
-  it("keeps the key of a PEM and of a JWK", () => {
+  it("caches the key of a PEM and of a JWK", () => {
     for (const given of [pemOf("rsa2048"), jwkOf("rsa2048"), { keys: [jwkOf("p256")] }])
       expect(keysOf(given)[0]).to.equal(keysOf(structuredClone(given))[0]);
   });
 
-  it("keeps no long PEM, but reads it", () => {
+  it("reads a long PEM without caching its key", () => {
     const long = pemOf("rsa2048").replace("\n", `\n${" ".repeat(8_192)}\n`);
     expect(keysOf(long)[0]?.equals(keyFixture("rsa2048").publicKey)).to.equal(true);
     expect(keysOf(long)[0]).to.not.equal(keysOf(long)[0]);
   });
 
-  it("keeps no key that fits no algorithm (AUTH-25)", () => {
+  it("does not cache a key that fits no algorithm (AUTH-25)", () => {
     const short = keyFixture("rsa1024").publicKey;
     for (const given of [jwkOf("rsa1024"), short.export({ format: "pem", type: "spki" })])
       expect(keysOf(given)[0]).to.not.equal(keysOf(given)[0]);
   });
 
-  it("reads a JWK of up to 16,384 bits, and makes no key object of a longer one", () => {
+  it("reads a JWK of up to 16,384 bits, and rejects a longer one without creating a key object", () => {
     expect(keysOf(longJwk(16_384))[0]?.asymmetricKeyDetails?.modulusLength).to.equal(16_384);
     expect(() => createPublicKey({ key: longJwk(16_400), format: "jwk" })).to.not.throw();
     expect(read(longJwk(16_400))).to.match(/^is not a public JWK for signatures/);
@@ -45,7 +45,7 @@ describe("a reader of keys", () => {
     expect(read({ keys: [longJwk(16_400), exponent] })).to.equal("is a JWK set without a usable key");
   });
 
-  it("reports a set as cut if it has more keys for the wanted algorithms than are read", () => {
+  it("reports a set as cut off if it has more than 64 keys for the wanted algorithms", () => {
     const keys = Array.from({ length: 65 }, (_, index) => jwkOf("p256", { kid: `${index}` }));
     for (const [wanted, cut] of [
       [undefined, true],

@@ -89,7 +89,7 @@ describe("PKCS #1 v1.5 signatures", () => {
       for (let bit = 0; bit < 8 * size; bit += 5) {
         const recovered = block(content);
         recovered[bit >> 3] = (recovered[bit >> 3] ?? 0) ^ (1 << (bit & 7));
-        // OpenSSL makes no signature of a number above the modulus.
+        // OpenSSL refuses to sign a number above the modulus.
         if (recovered[0] === 0 && check(text, signatureOf(recovered), publicKey))
           throw new Error(`bit ${bit}`);
       }

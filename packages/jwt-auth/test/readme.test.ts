@@ -186,7 +186,7 @@ describe("the README of @svc/jwt-auth", () => {
     const ready = await fetch(`${await degraded.url}/ready`);
     const { status, checks } = (await ready.json()) as { status: string; checks: Record<string, object> };
     expect([ready.status, status, Object.keys(checks)]).to.eql([200, "degraded", ["auth", "auth_partner"]]);
-    // Without the two lines, the whole service is not ready.
+    // Without the two lines of the sample that set `critical: false`, the whole service is not ready.
     const lines = {
       "critical: false, // with": "// with",
       "check: async (signal) => ({ ...(await partnerKeys.check(signal)), critical: false }),": "",

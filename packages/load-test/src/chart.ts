@@ -90,7 +90,7 @@ function scaleOf({ series, isLogarithmic }: Chart): Scale {
   };
 }
 
-/** Returns the next of 1, 2, 5, 10, 20, 50 ... */
+/** Returns the smallest of 1, 2, 5, 10, 20, 50 ... that is at least `least`. */
 function niceStep(least: number): number {
   const power = 10 ** Math.floor(Math.log10(least));
   return [1, 2, 5, 10].map((factor) => factor * power).find((step) => step >= least) ?? least;

@@ -8,7 +8,7 @@ export interface Pacer extends AsyncDisposable {
 
 /** Minimum gap in milliseconds. A shorter gap would cost more messages than it gains in precision. */
 const SHORTEST_GAP_MS = 0.2;
-/** Milliseconds by which the thread wakes up before the call, so that the call is early or late by little. */
+/** Milliseconds by which the thread wakes up before a call is due, so that the call is only slightly early or late. */
 export const LEAD_MS = 0.1;
 
 // Node's timers fire on whole milliseconds, so a request would leave up to a millisecond late. A thread that only waits

@@ -140,7 +140,7 @@ describe("the failures of a step", () => {
       expectOnly(await stepAgainstRaw((socket) => socket.write(text)), "badAnswer");
   });
 
-  it("LOAD-6 are resets if the body is shorter than its length", async () => {
+  it("LOAD-6 are resets or invalid responses if the body is shorter than its Content-Length", async () => {
     const step = await stepAgainstRaw((socket) =>
       socket.end("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nshort"),
     );

@@ -81,7 +81,7 @@ describe("/ready after a step", () => {
     );
   });
 
-  it("LOAD-5 reports a connection that ends", async () => {
+  it("LOAD-5 reports a connection that ends before the response", async () => {
     await using target = await startRawTarget((socket) => socket.destroy());
     const { failure } = await readReadiness(resolveOptions({ url: `${target.url}/v1` }), limits);
     expect(failure).to.match(/^GET \/v1\/ready failed: /);

@@ -113,7 +113,7 @@ describe("the report as HTML", () => {
     expect(page).to.include("&lt;u&gt; (critical): &amp;");
   });
 
-  it("draws runs of one step, without a response and without steps", () => {
+  it("draws a run with one step, a step without responses, and a run without steps", () => {
     const none = { p50: 0, p95: 0, p99: 0, max: 0 };
     for (const steps of [
       [stepReport()],

@@ -141,9 +141,9 @@ export function createDestination(options: DestinationOptions & { [WRITE]?: Writ
 
   function idle(): void {
     release(holder);
-    const told = waiting;
+    const callbacks = waiting;
     waiting = [];
-    for (const done of told) done();
+    for (const done of callbacks) done();
   }
 
   function endOfTurn(): void {

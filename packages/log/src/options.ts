@@ -26,7 +26,7 @@ const level: k.Kind<string> = {
   accepts: (value): value is string => typeof value === "string" && Object.hasOwn(names, value.toLowerCase()),
 };
 
-// A service may have other environments, but the lines of one environment must not have two names.
+// Allow other names, but reject the words of NODE_ENV, so that no environment appears in the log under two names.
 const env: k.Kind<string> = {
   expects: "the name of an environment, such as local, dev, staging or prod",
   accepts: (value): value is string =>

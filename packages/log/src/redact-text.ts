@@ -68,7 +68,7 @@ function endInText(text: string, at: number, whole: string, separator: string | 
   const name = whole.toLowerCase();
   if (separator === ":" && name.startsWith("cookie")) return textEnd(text, at);
   if (separator === ":" && name.startsWith("authorization")) return credentialsEnd(text, at, anyScheme);
-  // Redact nothing after a colon: "invalid token: it has expired" is a sentence, unlike token=abc.
+  // Redact nothing after any other name and a colon: "invalid token: it has expired" is a sentence, unlike token=abc.
   if (separator === ":") return at;
   const end = credentialsEnd(text, at, knownScheme);
   return isPlural(whole) && /^\d+$/.test(text.slice(at, end)) ? at : end;

@@ -91,7 +91,7 @@ export function metrics(options?: MetricsOptions): MetricsMiddleware {
 /** Number of duplicate metrics that an error names. */
 const NAMED = 3;
 
-/** Returns an error for duplicate metrics, with the remedy that the caller has; prom-client's own error names only the first. */
+/** Returns an error that names the duplicate metrics and the remedy; prom-client's own error names only the first. */
 function duplicates(
   options: MetricsOptions | undefined,
   taken: readonly string[],

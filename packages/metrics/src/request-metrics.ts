@@ -7,8 +7,8 @@ import type { Cell, Exemplar, RequestCells } from "./request-cells.ts";
 type HistogramData = Awaited<ReturnType<Histogram["get"]>>;
 
 /**
- * Registers the request metrics (MET-3 to MET-6). They read the cells when the registry is rendered, so prom-client's labels are built per
- * scrape instead of per request.
+ * Registers the request metrics (MET-3 to MET-6). They read the cells when the registry is rendered, so that prom-client's
+ * labels are built per scrape instead of per request.
  */
 export function registerRequestMetrics(
   registry: Registry,

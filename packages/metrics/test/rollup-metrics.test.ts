@@ -6,7 +6,7 @@ describe("rollupMetrics", () => {
   const numbers = async (registry: Registry): Promise<readonly string[] | null> =>
     (await registry.metrics()).match(/^svc_rollup.*$/gm);
 
-  it("shows the numbers of each rollup at the time of the scrape", async () => {
+  it("shows the number of differing buckets of each rollup at the time of the scrape", async () => {
     const registry = new Registry();
     let drift: Record<string, number> = { monthly: 3, visits: 0 };
     rollupMetrics({ registry, drift: async () => drift });

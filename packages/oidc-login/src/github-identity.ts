@@ -6,7 +6,7 @@ import { LoginError, problemOf } from "./refusals.ts";
 
 /** Options of `githubIdentity()`. */
 export interface GithubIdentityOptions {
-  /** Address of the API; GitHub Enterprise has its own address. Default: `https://api.github.com`. */
+  /** Base URL of the API, which differs for GitHub Enterprise. Default: `https://api.github.com`. */
   readonly apiUrl?: string | undefined;
   /** Time limit of a request in seconds, 0.05 to 60. Default: 5. */
   readonly timeoutSeconds?: number | undefined;

@@ -141,7 +141,7 @@ describe("a hostile provider", () => {
     });
   }
 
-  it("cannot avoid the check of the signature: the service requests its keys despite TLS (OIDC-9)", async () => {
+  it("cannot avoid the signature check: the service fetches its keys even though the token arrives over TLS (OIDC-9)", async () => {
     await signIn((nonce) => provider.issue({ nonce }, { key: foreign.privateKey }));
     expect(provider.requests).to.include("/keys");
   });
@@ -153,9 +153,9 @@ describe("a hostile provider", () => {
   });
 
   it('marks an address as verified only if email_verified is true or "true" (OIDC-21)', async () => {
-    const told = [true, "true", false, "false", 1, null, undefined, "yes", {}];
+    const values = [true, "true", false, "false", 1, null, undefined, "yes", {}];
     const verified = [];
-    for (const email_verified of told) {
+    for (const email_verified of values) {
       const response = await signIn((nonce) =>
         provider.issue({ nonce, email: "a@b.example", email_verified }),
       );

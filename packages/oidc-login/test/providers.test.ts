@@ -130,9 +130,9 @@ describe("the built-in providers", () => {
         await using service = await serve(microsoft(options));
         const answers = [];
         for (const tid of [TID, OTHER]) {
-          const told = { ...claims, tid, iss: issuer(tid) };
+          const changed = { ...claims, tid, iss: issuer(tid) };
           answers.push(
-            (await signIn(service, "microsoft", (nonce) => provider.issue({ nonce, ...told }))).status,
+            (await signIn(service, "microsoft", (nonce) => provider.issue({ nonce, ...changed }))).status,
           );
         }
         expect(answers).to.eql([401, 200]);

@@ -16,7 +16,7 @@ const MAX_MESSAGE = 512;
  * value, `unknown` for a member that the schema does not have, and otherwise the code of the library. Omits
  * secret values.
  *
- * @param hasValues whether messages of the library repeat values; an object may contain a secret
+ * @param hasValues whether the library's messages quote values; if so, replaces those about objects, which may contain secrets
  */
 export function issuesOf(
   place: Place,

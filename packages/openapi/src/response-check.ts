@@ -97,7 +97,7 @@ function checkBody(
     if (result instanceof Promise) void result.then(report, () => undefined);
     else report(result);
   } catch {
-    // Ignore a body that cannot be serialized: res.json() throws for it.
+    // Ignore: res.json() throws for a body that cannot be serialized, and a failing schema must not affect the response.
   }
 
   function report({ issues }: SchemaResult<unknown>): void {

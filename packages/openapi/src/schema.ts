@@ -58,9 +58,7 @@ export function validatorOf(schema: Schema): StandardSchema | undefined {
   return "~standard" in schema ? schema : schema.validator;
 }
 
-/**
- * Returns whether the messages of a schema contain no values. Messages of valibot and ArkType contain them.
- */
+/** Returns whether a validator's messages never quote the input, as with zod. Valibot and ArkType quote it. */
 export function hasPlainMessages(validator: StandardSchema): boolean {
   return validator["~standard"].vendor === "zod";
 }
@@ -71,7 +69,7 @@ const writing: WriterOptions = {
   libraryOptions: { unrepresentable: "any", errorMode: "ignore" },
 };
 
-/** Returns the JSON Schema of a schema, or `{}`, which allows every value, if its library writes none. */
+/** Returns the JSON Schema of a schema, or `{}`, which allows every value, if its library cannot produce one. */
 export function jsonSchemaOf(schema: Schema, direction: Direction): JsonSchema {
   if (!("~standard" in schema)) return schema.schema;
   try {

@@ -13,7 +13,7 @@ const keepText: Convert = (value) => value;
 /**
  * Returns the function that converts strings for a schema: `"12"` becomes 12 if the schema has a number,
  * `"true"` becomes true, a single value becomes a list if the schema has a list. Strings that cannot be
- * converted stay unchanged, and the schema rejects them. Names without a type keep their strings.
+ * converted stay unchanged, and the schema rejects them. Values without a type in the schema stay strings.
  */
 export function textReader(schema: Schema): TextReader {
   const convert = new Map(

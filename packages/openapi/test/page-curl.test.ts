@@ -13,7 +13,7 @@ function argumentsOf(request: Partial<SampleRequest>): readonly string[] {
 }
 
 describe("the curl line of an operation", () => {
-  it("DOC-3 requests the address with the example values, and sends the token of a variable", () => {
+  it("DOC-3 requests the URL with the example values, and sends the token from a shell variable", () => {
     const values = [
       { name: "id", place: "path", texts: ["a/b ?"] },
       { name: "tag", place: "query", texts: ["x y", "z&"] },

@@ -161,7 +161,7 @@ describe("the page of the document", () => {
     expect(html).to.contain("of the operation").and.not.contain("of the path");
   });
 
-  it("shows the first JSON type of a body, and its variants", () => {
+  it("shows the first JSON media type of a body, and the variants of its schema", () => {
     const html = pageOfOperation({
       requestBody: {
         content: {
@@ -412,7 +412,7 @@ describe("the page of the document", () => {
       expect(html).to.contain("The document has 1000 more.");
     });
 
-    it("bounds a schema that grows at every level", () => {
+    it("truncates a schema that grows at every level", () => {
       const schemas: Record<string, unknown> = {};
       for (let level = 0; level < 30; level++) {
         const next = { $ref: `#/components/schemas/L${level + 1}` };

@@ -167,7 +167,7 @@ describe("route()", () => {
         expect(steps).to.deep.equal(["guard", "guard", "slow", "guard", "slow", "guard", "slow"]);
       });
 
-      it("does not respond to a request target that the path of a guard does not match in Express", async () => {
+      it("returns 403 or 404, never 200, for request targets that could bypass a guard's path in Express", async () => {
         const described = route({ method: "GET", path: "/admin/secret" }, (_valid, _req, res) =>
           res.json({}),
         );
@@ -209,7 +209,7 @@ describe("route()", () => {
         expect((await ask(`${server.url}/left`)).body).to.deep.equal({ outside: true });
       });
 
-      it("restores the members that it set when the handler calls next()", async () => {
+      it("restores req.route and req.params when the handler calls next()", async () => {
         const described = route({ method: "GET", path: "/items/:id" }, (_valid, _req, _res, next) => next());
         await using server = await serve(express, (app) => {
           app.use(described);

@@ -120,7 +120,7 @@ describe("validate()", () => {
     await new Promise((resolve) => setImmediate(resolve));
   });
 
-  it("reports a missing body, and nested paths", async () => {
+  it("reports a missing body, and the full path of a nested fault", async () => {
     const schema = z.object({ items: z.array(z.object({ price: z.number() })) });
     expect((await validate({ body: schema }, {})).issues?.[0]).to.deep.include({
       type: "missing",

@@ -54,8 +54,8 @@ export interface Definition<E extends OptionEntries = OptionEntries> {
    *
    * @param name returns an option's name as the user wrote it
    */
-  // The parameter of `name` is not `keyof E`: TypeScript before 7 would then refuse every definition as an
-  // `OptionEntries` definition, and so as an argument of `OptionsOf`.
+  // `option` has the type `never`: with `keyof E`, TypeScript before 7 would not accept any definition as a `Definition`,
+  // which `OptionsOf` requires.
   faultsOf(this: void, options: ResolvedOptions<E>, name: (option: never) => string): readonly Fault[];
   /**
    * Checks the options of a factory and fills in the defaults.

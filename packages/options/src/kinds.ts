@@ -75,8 +75,8 @@ export function boolean(): Kind<boolean> {
 }
 
 /**
- * Bytes, such as a Buffer. The name keeps the type parameter of `Uint8Array`, which TypeScript has only since 5.7, out of the
- * declarations of inferred options.
+ * Bytes, such as a Buffer. This named type keeps the type parameter of `Uint8Array`, which TypeScript before 5.7 rejects, out
+ * of declaration files.
  */
 export interface Bytes extends Uint8Array {}
 

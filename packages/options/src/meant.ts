@@ -14,7 +14,7 @@ const CHANGING = wordSet(
   "no not non never disable skip ignore any all without except exclude deny allow insecure unsafe " +
     "old previous new next public private dev test",
 );
-/** Words that say what a key or a URL is for: a name without the word is for something else. */
+/** Words for the purpose of a key or URL: a name that has one never stands for a name that lacks it. */
 const PURPOSES = wordSet("secret signing hash encryption jwks redirect callback logout issuer cookie");
 
 /** Words with the same meaning in the names of options; the first one represents the others. */
@@ -47,7 +47,7 @@ const CANONICAL: ReadonlyMap<string, string> = new Map(
   SYNONYMS.flatMap(([first, ...others]) => others.map((other) => [other, first] as const)),
 );
 
-/** The word for a number of attempts; a time is not one. */
+/** The word for a number of attempts; a name that ends in it and has no unit never stands for a time. */
 const COUNT = "retries";
 
 /**
@@ -82,7 +82,7 @@ export function meantNames(
 
 interface Entry {
   readonly name: string;
-  /** The words without a unit at the end, each as the word that represents its synonyms. */
+  /** The words without a trailing unit, each replaced by the first of its synonyms. */
   readonly words: readonly string[];
   readonly isTime: boolean;
 }

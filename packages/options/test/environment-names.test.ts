@@ -24,7 +24,7 @@ describe("environments", () => {
     });
   }
 
-  it("ENV-2 are accepted without a hint, and other values are rejected without one", () => {
+  it("ENV-2 are accepted by name, and any other value is rejected without a hint", () => {
     for (const name of environmentNames) {
       expect(environmentName.accepts(name)).to.equal(true);
       expect(environmentHint(name)).to.equal(undefined);

@@ -78,7 +78,7 @@ describe("kinds", () => {
     expect([isServerUrl("redis://h/0", /^\/\d$/), isServerUrl("redis://h", /^\/\d$/)]).to.eql([true, false]);
   });
 
-  it("include isHttpOrigin(), which accepts neither path, query and user-info nor a URL that is repaired", () => {
+  it("include isHttpOrigin(), which rejects a path, a query, user-info, and a URL that the parser repairs", () => {
     for (const url of ["http://127.0.0.1:8010", "https://billing", "http://[::1]:80/"])
       expect(isHttpOrigin(url), url).to.equal(true);
     for (const url of [
@@ -110,7 +110,7 @@ describe("kinds", () => {
     }
   });
 
-  it("name the methods that an object lacks, if it has others and can be read", () => {
+  it("name the methods that an object lacks, if it has some of them and its getters do not throw", () => {
     const logger = objectWith<{ warn(): void; info(): void; error(): void }>(
       "a logger",
       "info",

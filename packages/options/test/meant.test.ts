@@ -71,7 +71,7 @@ describe("unknownOption() with an unknown name", () => {
     });
   }
 
-  it("suggests a name that is given already only if it is misspelt", () => {
+  it("suggests an option that already has a value only for a misspelling of its name", () => {
     const options = { url: optional(string()), name: string() };
     expect(() => resolveOptions("createX()", { url: "a", name: "b", redisUrl: "c" }, options)).to.throw(
       "redisUrl: is unknown; expected one of url, name",
@@ -90,7 +90,7 @@ describe("unknownOption() with an unknown name", () => {
     expect(suggests("limitByte", "limitBytes", "limit")).to.equal("limitBytes");
   });
 
-  it("compares no names of more than 100 characters", () => {
+  it("ignores names of more than 100 characters", () => {
     const long = "delaySeconds".repeat(100_000);
     expect(suggests(long, "delaySeconds")).to.equal(undefined);
     expect(suggests("delay", long)).to.equal(undefined);

@@ -19,8 +19,8 @@ const names = /^[a-z][a-z0-9_]{0,63}$/;
 /**
  * Defines a plugin for `createService()` of `@svc/express`.
  *
- * @throws TypeError for a name that is not lower-case letters, digits and `_`, for a plugin without `start()`, and for a
- *   plugin that needs itself
+ * @throws TypeError for a name other than 1 to 64 lower-case letters, digits and `_` that begin with a letter, for a plugin
+ *   without `start()`, and for a plugin that needs or uses itself
  */
 export function definePlugin<
   const Name extends string,

@@ -43,7 +43,7 @@ export interface PluginContext<Options = Readonly<Record<string, unknown>>> {
    * with undefined if the factory throws one.
    */
   readonly attempt: <P>(make: () => P | Promise<P>) => Promise<P | undefined>;
-  /** Aborts at the time limit of the start, after which the service ignores what `start()` adds. */
+  /** Aborts at the time limit of the start. The service runs only the stop hook of parts that are returned later. */
   readonly signal: AbortSignal;
 }
 

@@ -85,7 +85,7 @@ export interface PluginParts<Parts extends object = object> {
   readonly stop?: readonly [phase: StopPhase, hook: StopHook] | undefined;
   /**
    * Called after all plugins have started, with the job handlers and schedules of all plugins and of the application. The
-   * returned parts are added to these.
+   * returned parts are added to those from `start()`.
    */
   readonly finish?:
     ((handlers: JobHandlers, schedules: JobSchedules) => PluginParts | Promise<PluginParts>) | undefined;

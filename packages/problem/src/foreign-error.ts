@@ -9,9 +9,9 @@ const MALFORMED_JSON = "the body is not valid JSON";
 const UNDECODABLE_PATH = "the path is not validly percent-encoded";
 
 /**
- * Returns the problem for an error from another library. Keeps its status and message only if a boolean `expose` marks it as
- * meant for the client (http-errors, body-parser): an HTTP client's error also has a status, but that is another service's
- * status. Never throws, for any value.
+ * Returns the problem for an error from another library. Keeps the status of an error with a boolean `expose` (http-errors,
+ * body-parser) and of a 400 URIError, and the message if `expose` is true. An HTTP client's error also has a status, but that
+ * is another service's status. Never throws, for any value.
  */
 export function problemFor(error: unknown, debug: boolean): SendableProblem {
   const status = statusOf(error);

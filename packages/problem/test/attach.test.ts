@@ -253,10 +253,10 @@ describe("attachProblems", () => {
   it("COR-1 ERR-21 uses the id from requestIdFrom, or else the caller's id", async () => {
     const plain = createServer(problemServerOptions, notFound());
     attachProblems(plain);
-    const told = createServer(problemServerOptions, notFound());
-    attachProblems(told, { requestIdFrom: (req) => `edge-${String(req.headers["x-edge"])}` });
+    const configured = createServer(problemServerOptions, notFound());
+    attachProblems(configured, { requestIdFrom: (req) => `edge-${String(req.headers["x-edge"])}` });
     await using first = await listen(plain);
-    await using second = await listen(told);
+    await using second = await listen(configured);
     const bytes = "GET / HTTP/1.1\r\nX-Request-ID: mine\r\nX-Edge: 7\r\n\r\n";
     expect(expectProblem(await rawRequest(first.port, bytes), 400).request_id).to.equal("mine");
     expect(expectProblem(await rawRequest(second.port, bytes), 400).request_id).to.equal("edge-7");

@@ -199,9 +199,9 @@ for (const stack of stacks) {
       await once(socket, "connect");
       socket.write("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc");
       await once(server.server, "request");
-      const told = once(gone, "gone");
+      const goneEvent = once(gone, "gone");
       socket.destroy();
-      await told;
+      await goneEvent;
       expect(failed).to.equal(true);
       expect(logger.lines.map((line) => line.level)).to.deep.equal(["debug"]);
     });

@@ -4,9 +4,9 @@ import { type Script, script } from "@svc/redis/scripts";
  * Takes tokens from a bucket. KEYS: the bucket. ARGV: limit, window in seconds, burst, cost, lifetime in seconds. Returns the
  * micro-tokens that are left, or `-1 - micro-tokens` if there were too few.
  *
- * The value of a key is `micro-tokens microseconds`, both whole: Redis would turn larger floats into text with 14 digits. A
- * refusal writes nothing, because the level then follows from the last write. If the clock of Redis has been set back, the
- * bucket gains nothing for the difference and follows the new clock; otherwise it would stay empty until the old time.
+ * The value of a key is `micro-tokens microseconds`, both whole: Lua would turn larger floats into text with 14 digits. A
+ * refusal writes nothing, because the level then follows from the last write. If the clock of Redis has been set back, even
+ * a refusal writes: the bucket gains nothing for the difference and follows the new clock, instead of waiting for the old time.
  */
 export const takeScript: Script = script(`
 local limit, window, burst = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])

@@ -70,7 +70,7 @@ export function guardStore(store: RateLimitStore, options: GuardOptions): Guarde
     timer = setTimeout(due, Math.max(1, Math.ceil(oldest.until - performance.now())), oldest.until).unref();
   }
 
-  // After a stall of this process, read the replies that have arrived before calls end at their deadline.
+  // After this process has stalled, read the replies that have already arrived before ending overdue calls.
   function due(until: number): void {
     if (performance.now() - until > STALL_MS) timer = setTimeout(expire, STALL_MS).unref();
     else setImmediate(expire);

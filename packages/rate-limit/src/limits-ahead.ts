@@ -57,7 +57,7 @@ export function limitsAhead<L>(
     );
   }
 
-  /** A handler that `use` mounts may be a limit, or a router whose routes may handle the request. */
+  /** Collects the limits of a handler mounted with `use`. Returns whether the handler is a router that handles the request. */
   function collectMounted(layer: LayerShape, path: string, nesting: number): boolean {
     const inner = stackOf(layer.handle);
     const limit = limitOf(layer.handle);
@@ -68,7 +68,7 @@ export function limitsAhead<L>(
     if (limit !== undefined && matched !== "") withPath.add(limit);
     const before = found.length;
     if (nesting < MAX_NESTING && collect(inner, path.slice(matched.length) || "/", nesting + 1)) return true;
-    // In a router without a route for the request, only a limit at a path replaces the service's limit.
+    // If no route in the router handles the request, keep only the limits that are mounted at a path.
     found.push(...found.splice(before).filter((each) => withPath.has(each)));
     return false;
   }

@@ -30,7 +30,7 @@ interface Entry extends HeapEntry {
   at: number;
 }
 
-// Each step removes two, so that the number of full buckets falls even while each request adds a bucket.
+// A step that adds a bucket removes up to two full ones, so that their number falls even if every request adds a bucket.
 const REMOVED_PER_STEP = 2;
 
 /**

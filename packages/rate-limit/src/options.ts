@@ -113,8 +113,8 @@ export const rateLimitOptions = defineOptions("rateLimit()", {
 export type RateLimitOptions = OfAnyRequest<OptionsOf<typeof rateLimitOptions>>;
 
 /**
- * Options of `route()`. Omitted options have the values of the replaced limit; `burst` defaults to `limit` if that is
- * given.
+ * Options of `route()`. Omitted options have the values of the replaced limit; `burst` defaults to `limit` if `limit` or
+ * `windowSeconds` is given.
  */
 export const routeLimitOptions = defineOptions(
   "rateLimit()",

@@ -200,7 +200,7 @@ function costOf({ cost, scope }: Limit, req: IncomingMessage): number {
   return Math.min(value as number, scope.bucket.burst);
 }
 
-/** @throws TypeError for a result that is neither a string nor undefined */
+/** @throws TypeError for a result that is neither a non-empty string nor undefined */
 function ownKeyOf({ key, scope }: Limit, req: IncomingMessage): string | undefined {
   const value: unknown = key?.(req);
   if (value === undefined || (typeof value === "string" && value !== "")) return value;

@@ -76,7 +76,7 @@ describe("rateLimit() while its store fails", () => {
     });
   });
 
-  it("RATE-5 rejects requests of single routes only, when only their limit has failOpen: false", async () => {
+  it("RATE-5 returns 503 only for the route whose own limit has failOpen: false", async () => {
     await using app = await limitedApp((each) => {
       const limit = rateLimit({ store: failing(), now: () => 0 });
       each.use(limit as never);

@@ -55,14 +55,14 @@ for (const [name, express] of Object.entries(expressMajors)) {
       const all = await statuses(app, 101);
       expect(all.slice(0, 100).every((status) => status === 200)).to.equal(true);
       expect(all[100]).to.equal(429);
-      // A token returns every 0.6 s, not all of them at the end of a window.
+      // The bucket gains one token every 0.6 s, and not all tokens at the end of a window.
       now = 600;
       expect(await statuses(app, 2)).to.deep.equal([200, 429]);
       now = 60_000;
       expect((await statuses(app, 100)).filter((status) => status === 200)).to.have.length(99);
     });
 
-    it("RATE-3 limits no request in an application without the middleware", async () => {
+    it("RATE-3 does not limit requests in an application without the middleware", async () => {
       await using app = await limitedApp(() => undefined, express);
       const answer = await ask(app);
       expect(limitHeaders(answer.headers)).to.deep.equal([null, null, null, null]);

@@ -41,7 +41,7 @@ describe("memoryStore()", () => {
     }
   });
 
-  it("counts limits of 1 and of 1,000,000,000 exactly", () => {
+  it("counts exactly with limits of 1 and of 1,000,000,000", () => {
     let now = 0;
     const store = memoryStore({ now: () => now });
     const small: Bucket = { limit: 1, windowSeconds: 86_400, burst: 1 };

@@ -36,7 +36,7 @@ function defaultsOf(keys: object): object {
 }
 
 describe("the plugin `rate_limit`", () => {
-  it("has these keys in the file, and uses the plugin `cache`", () => {
+  it("defines its keys in the file, and uses the plugin `cache`", () => {
     const { keys } = rateLimitPlugin.options;
     expect(Object.values(keys).map(({ key }) => key)).to.deep.equal([
       "limit",

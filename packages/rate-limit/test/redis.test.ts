@@ -145,7 +145,7 @@ describe("rateLimit() with Redis", () => {
     });
   });
 
-  it("counts in a bucket of 1,000,000,000 tokens exactly", async () => {
+  it("counts exactly in a bucket of 1,000,000,000 tokens", async () => {
     const at = 1_764_000_000_000_000;
     const large: Bucket = { limit: 1e9, windowSeconds: 1, burst: 1e9 };
     expect(await takeAt(redis, "key", large, 1, at)).to.deep.equal({

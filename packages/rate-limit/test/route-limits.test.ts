@@ -46,7 +46,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       expect(store.scopes()).to.deep.equal(["bulk"]);
     });
 
-    it("limits a route below an exempt path, and a path that only resolves to another path from an exempt one", async () => {
+    it("limits a route with its own limit below an exempt path, and a path that leaves an exempt path with `..`", async () => {
       const limit = rateLimit({ limit: 1, now: frozen });
       const login = limit.route({ limit: 1, scope: "login" }) as unknown as RequestHandler;
       await using app = await limitedApp((each) => {

@@ -74,7 +74,7 @@ export function followConnection(
     get isUp(): boolean {
       return client.status === "ready" && !isWrongDatabase;
     },
-    /** Whether the first connection attempt, after startup or a lost connection, is still running. */
+    /** Whether no connection attempt has failed since startup or since the last connection. */
     get isFirstAttempt(): boolean {
       return isFirstAttempt;
     },

@@ -34,7 +34,7 @@ export interface RedisConnection extends GuardedRedis, AsyncDisposable {
   readonly name: string;
   /** Returns the check for `/ready`, which is never critical (RDY-16). */
   readonly readiness: () => ReadinessCheck;
-  /** `open` while commands to Redis, or to one node of a cluster, are rejected without being sent. */
+  /** `open`, or `half-open` during a probe, while commands to Redis or to a node of a cluster are rejected without being sent. */
   readonly state: BreakerState;
   /** Rejects new commands, waits for commands in flight up to their deadline, and closes the connections that it opened. */
   readonly stop: () => Promise<void>;

@@ -139,7 +139,7 @@ describe("fromNodeRedis()", function () {
     await until("it is connected", () => redis.call("ping").catch(() => undefined));
   });
 
-  it("leaves a client that reconnects after stop(), and emits to listeners that are added later", async () => {
+  it("keeps the client reconnecting after stop(), and emitting to listeners that are added later", async () => {
     const client = clientOf({ socket: { reconnectStrategy: () => 50 } });
     const first = on(client);
     await first.call("ping");

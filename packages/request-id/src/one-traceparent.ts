@@ -14,7 +14,7 @@ export function keepOneTraceparent(): void {
   subscribe(CHANNEL, removeEarlierTraces);
 }
 
-/** Keeps the last trace context, which the instrumentation has added: its span is the parent of the next service's. */
+/** Keeps only the last trace context: the instrumentation added it, and its span is the parent of the next service's span. */
 function removeEarlierTraces(message: unknown): void {
   const { headers } = (message as { readonly request: { readonly headers?: unknown } }).request;
   if (!Array.isArray(headers)) return;

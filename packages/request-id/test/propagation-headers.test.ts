@@ -82,7 +82,7 @@ describe("propagationHeaders with OpenTelemetry", () => {
     expect(inside).to.eql({ "X-Request-ID": "r-1", traceparent: ACTIVE });
   });
 
-  it("COR-13 returns the trace of an own open span instead of the active one", async () => {
+  it("COR-13 returns the trace of the context's own open span instead of the active one", async () => {
     const context = new RequestContext();
     context.openSpan(CALLER);
     const headers = await withActiveSpan(ACTIVE, () => propagationHeaders(context));
@@ -139,7 +139,7 @@ describe("propagationHeaders with OpenTelemetry", () => {
       expect(await arriving(() => propagationHeaders())).to.have.length(1);
     });
 
-    it("leaves headers unchanged to which the instrumentation adds nothing", async () => {
+    it("leaves the headers unchanged when the instrumentation adds none", async () => {
       instrumentation.enable();
       instrumentation.setConfig({ ignoreRequestHook: () => true });
       const headers = { traceparent: TRACEPARENT, tracestate: "a=1" };

@@ -36,7 +36,7 @@ export function backoff(options: BackoffOptions): (attempts: number) => number {
   }
 
   return function delayMs(attempts: number): number {
-    // Any other value would produce a delay of 0 or NaN, and the caller would loop without a pause.
+    // NaN would produce a delay of NaN, and a very negative number a delay of 0: the caller would loop without a pause.
     checkWhole(subject, "attempts", attempts, 1);
     // The power may be infinite, and 0 times infinity is NaN.
     const grown = baseMs === 0 ? 0 : baseMs * factor ** (attempts - 1);

@@ -2,8 +2,8 @@ import { createEmitter } from "./emitter.ts";
 import { checkFunction, checkNames, checkWhole, checkNumber, type Clock, monotonic } from "./options.ts";
 
 /**
- * `closed`: calls are allowed. `open`: calls are refused immediately. `half-open`: one trial call is running. An open breaker
- * stays `open` until the next call starts the trial, even long after the cool-down has ended.
+ * `closed`: calls are allowed. `open`: calls are refused immediately. `half-open`: only a trial call is allowed. An open
+ * breaker stays `open` until the next call starts the trial, even long after the cool-down has ended.
  */
 export type BreakerState = "closed" | "open" | "half-open";
 

@@ -28,12 +28,12 @@ describe("createBreaker", () => {
     const rejected: unknown[] = [];
     const onRejection = (error: unknown): void => void rejected.push(error);
     process.on("unhandledRejection", onRejection);
-    let told = 0;
+    let changes = 0;
     const breaker = createBreaker({
       failures: 1,
       coolDownMs: 0,
       onChange({ to }): void {
-        told += 1;
+        changes += 1;
         if (to === "closed") throw new Error("a fault of the listener");
         return Promise.reject(new Error("a fault of the listener")) as never;
       },
@@ -42,7 +42,7 @@ describe("createBreaker", () => {
     expect(await breaker.run(succeed)).to.equal("ok");
     await new Promise(setImmediate);
     process.off("unhandledRejection", onRejection);
-    expect([told, breaker.state, rejected]).to.deep.equal([3, "closed", []]);
+    expect([changes, breaker.state, rejected]).to.deep.equal([3, "closed", []]);
   });
 
   it("passes on results and errors while it is closed", async () => {

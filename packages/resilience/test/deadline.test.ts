@@ -124,12 +124,12 @@ describe("withDeadline", () => {
   });
 
   it("calls onTimeout once, and only at the deadline", async () => {
-    let told = 0;
-    const onTimeout = (): unknown => told++;
+    let timeouts = 0;
+    const onTimeout = (): unknown => timeouts++;
     await withDeadline(60_000, () => Promise.resolve(), { onTimeout });
-    expect(told).to.equal(0);
+    expect(timeouts).to.equal(0);
     await failure(withDeadline(1, never, { onTimeout }));
-    expect(told).to.equal(1);
+    expect(timeouts).to.equal(1);
   });
 
   it("refuses an invalid time limit and unknown options", async () => {

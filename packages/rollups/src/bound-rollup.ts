@@ -23,7 +23,7 @@ export interface BoundRollup extends Pick<
   refreshLater(tx: Queryable, moment: Moment): Promise<Queued>;
   /** Does the same for up to 10,000 instants in up to 1,000 buckets. */
   refreshLaterMany(tx: Queryable, moments: readonly Moment[]): Promise<readonly Queued[]>;
-  /** As `Rollup.query`. `tx` is a transaction of the tenant, for tables with row security; default: the database. */
+  /** Like `Rollup.query()`. `tx` is a transaction of the tenant, for tables with row security. Default: the database. */
   query(tenant: Moment["tenant"], query: RollupQuery, tx?: Queryable): Promise<Total[]>;
   rebuild(range: TenantDates): Promise<Rebuilt>;
   rebuildAll(): Promise<Omit<Rebuilt, "months">>;

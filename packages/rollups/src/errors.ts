@@ -10,7 +10,7 @@ export type RollupErrorCode =
   | "ERR_SVC_ROLLUP_ZONE";
 
 /**
- * Error of a rollup's methods; the totals stay unchanged. `_ARGUMENT`: an invalid tenant, instant, date, group or
+ * Error of a rollup's methods; its transaction changes no totals. `_ARGUMENT`: an invalid tenant, instant, date, group or
  * measure; nothing was sent to the database. `_TRANSACTION`: not a transaction, or not READ COMMITTED. `_TENANT`: row
  * security is on, and the transaction belongs to another tenant. `_GROUP`: a value to group by is too long. `_ZONE`:
  * the totals belong to another time zone, or the server does not know this one. `_SCHEMA`: the tables are missing or do

@@ -8,7 +8,7 @@ import type { Refreshed, Refresher } from "./refresh.ts";
 import type { Bucket } from "./sql/lock.ts";
 import { ownName, sharedTables } from "./sql/pieces.ts";
 
-/** A queue for refresh jobs: a table of `@svc/job-table`, or another object with its `enqueue`. */
+/** A queue for refresh jobs: a table of `@svc/job-table`, or another object with the same `enqueue()`. */
 export interface RefreshQueue {
   enqueue(
     job: {

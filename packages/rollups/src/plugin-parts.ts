@@ -11,12 +11,12 @@ import { defineRollup, definitionOf, type Rollup } from "./rollup.ts";
 import { createVerifier, type Verifier, type VerifierQueue, VERIFY_TASK } from "./verifier.ts";
 import { isZone, ZONE_EXPECTED } from "./zone.ts";
 
-/** A function of a package that this package must not depend on. A service provides it as the part `rollupTools`. */
+/** The metric from `@svc/metrics`, on which this package must not depend; `@svc/express` provides it as part `rollupTools`. */
 export interface RollupTools {
   /**
    * Adds a gauge of the buckets that differ, by rollup.
    *
-   * @param drift returns the numbers by rollup; called at each scrape
+   * @param drift returns the number of buckets for each rollup; called at each scrape
    */
   driftMetric(drift: () => Promise<Readonly<Record<string, number>>>): Promise<void>;
 }
@@ -106,7 +106,7 @@ function infoOf({ name, definition }: NamedRollup) {
   return { name, table, zone, groups: groups.map(nameOf), measures: measures.map(nameOf) };
 }
 
-/** Returns the numbers of the last rounds, and reads them at most once per second. */
+/** Returns a function that reads, at most once per second, how many buckets differed in the last round of each rollup. */
 function driftOf(verifier: Verifier): () => Promise<Readonly<Record<string, number>>> {
   const read = remember(1000, () => verifier.verifications());
   return async () => {

@@ -42,7 +42,7 @@ export function createRefresher(definition: Definition): Refresher {
   };
   const lockMonthText = lockSql(definition, "refresh", "months");
   const ofTenant = recomputeSql(definition, true);
-  const ofNobody = recomputeSql(definition, false);
+  const withoutTenant = recomputeSql(definition, false);
 
   async function lock(tx: Queryable, moments: readonly Moment[], mode: LockMode): Promise<Bucket[]> {
     if (!Array.isArray(moments) || moments.length > MAX_MOMENTS) {
@@ -74,7 +74,7 @@ export function createRefresher(definition: Definition): Refresher {
   async function recompute(tx: Queryable, { tenant, month, from_s, to_s }: Bucket): Promise<RefreshedBucket> {
     const values = [month, from_s, to_s, definition.setting ?? null, ...(tenant === null ? [] : [tenant])];
     const { rows } = await explained(definition, () =>
-      tx.query<Recomputed>(tenant === null ? ofNobody : ofTenant, values),
+      tx.query<Recomputed>(tenant === null ? withoutTenant : ofTenant, values),
     );
     const [answer] = rows;
     checkAnswer(definition, tenant, answer);

@@ -54,7 +54,7 @@ export interface Rollup {
   /** Compares totals with their source rows in both directions, and checks for the source index. Changes nothing. */
   verify(db: Database, range: TenantDates): Promise<Verified>;
   /**
-   * Compares the months of the next tenants, at most 100, each in its own transaction. Call it again with `after: next`
+   * Compares the months of the next tenants, 100 by default, each in its own transaction. Call it again with `after: next`
    * until `next` is undefined.
    *
    * @throws RollupError `_ARGUMENT`, `_TENANT`, `_ZONE`, `_SCHEMA`

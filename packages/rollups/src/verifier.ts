@@ -34,7 +34,7 @@ export const TURN_TASK = "rollups:verify-tenants";
 // A turn ends after this time, so that its job ends long before the time limit of jobs.
 const TURN_MS = 30_000;
 
-/** A queue for the jobs of a verification: a table of `@svc/job-table`, or another object with its `enqueue`. */
+/** A queue for the jobs of a verification: a table of `@svc/job-table`, or another object with the same `enqueue()`. */
 export interface VerifierQueue extends RefreshQueue {
   enqueue: RefreshQueue["enqueue"] &
     ((

@@ -84,7 +84,7 @@ export async function verifyTurn(
     onConnection(db, deadline, (connection) => tenantsFrom(connection, definition, positionOf(after), limit)),
   );
 
-  /** Returns whether the bucket differs although no refresh is pending, and recomputes it. */
+  /** Returns the bucket if it differs and no refresh is pending, and recomputes it if `repair` is set; else undefined. */
   async function confirm(
     tx: Queryable,
     tenant: string | null,

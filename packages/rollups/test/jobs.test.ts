@@ -86,15 +86,15 @@ describe("enqueueRefresh() and its jobs", function () {
         return jobs.enqueue(...given);
       },
     };
-    const told = async (moments: readonly (typeof first)[]): Promise<boolean[]> =>
+    const reported = async (moments: readonly (typeof first)[]): Promise<boolean[]> =>
       withTransaction(each.pool, async (tx) => {
         seen.push([]);
         const queued = await each.rollup.enqueueRefreshMany(spied, moments, { tx });
         return queued.map(({ enqueued }) => enqueued);
       });
-    expect(await told([second, first, second])).to.deep.equal([true, true]);
-    expect(await told([first, second])).to.deep.equal([false, false]);
-    expect(await told([])).to.deep.equal([]);
+    expect(await reported([second, first, second])).to.deep.equal([true, true]);
+    expect(await reported([first, second])).to.deep.equal([false, false]);
+    expect(await reported([])).to.deep.equal([]);
     // The first instants of March and May in Berlin.
     const order = ["2026-02-28T23:00:00.000Z", "2026-04-30T22:00:00.000Z"];
     expect(seen).to.deep.equal([order, order, []]);

@@ -296,7 +296,7 @@ describe("the plugin `rollups` without a service", function () {
       await work.stop();
     });
 
-    it("rejects a missing column and a table of another definition at the start, and only reports them later", async () => {
+    it("rejects a missing column and a table of another definition at the first attempt, and later only reports them", async () => {
       const source = fresh();
       await db.query(`create table ${source} ${columns}`);
       const { schema, work, ready } = await started(source, {
@@ -331,7 +331,7 @@ describe("the plugin `rollups` without a service", function () {
       ]);
     });
 
-    it("reports a tenantTable that is created later, and creates the tables without it", async () => {
+    it("reports a missing tenantTable until it is created, and creates the other tables without it", async () => {
       const source = fresh();
       await db.query(`create table ${source} ${columns}`);
       const tenants = `${source}_tenants`;
@@ -399,7 +399,7 @@ describe("the plugin `rollups` without a service", function () {
       await hanging.end();
     });
 
-    it("closes the connection of a statement that the database does not answer when it stops", async () => {
+    it("closes a connection on stop while its statement waits for a response", async () => {
       const source = fresh();
       await db.query(`create table ${source} ${columns}`);
       const pool = openPool(database.url, 2);

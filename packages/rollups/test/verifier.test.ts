@@ -67,7 +67,7 @@ describe("createVerifier()", function () {
     };
   }
 
-  it("ROLL-2 compares the months of the tick and before it, and stores and logs what differs", async () => {
+  it("ROLL-2 compares the month of the tick and the months before it, and stores and logs what differs", async () => {
     await using each = await open();
     expect(await each.found()).to.equal(undefined);
     for (const month of ["01", "02", "03", "04", "05"]) await each.add("acme", inMonth(month), "food", 1);

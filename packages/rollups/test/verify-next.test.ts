@@ -107,7 +107,7 @@ describe("verifyNext()", function () {
     expect((await allTurns(each, years)).drift).to.deep.equal([]);
   });
 
-  it("reads tenants of other types and collations", async () => {
+  it("compares tenants of every type and collation of the tenant column", async () => {
     const pool = openPool(database.url);
     try {
       for (const [type, tenants, tenantType] of [
@@ -270,7 +270,7 @@ describe("verifyNext()", function () {
       }
     });
 
-    it("rejects instead of skipping hidden tenants", async () => {
+    it("rejects when row security hides tenants, instead of skipping them", async () => {
       const error = await rejection(of().verifyNext(db, range));
       expect(error).to.have.property("code", "ERR_SVC_ROLLUP_TENANT");
       expect(error.message).to.contain("set source.tenantTable to a table that lists them");

@@ -7,7 +7,7 @@ const MAX_SEGMENTS = 128;
 /** A path as the application's author wrote it, split into segments for comparison with request paths. */
 export interface PathTemplate {
   readonly text: string;
-  /** The fixed segments in lower case; undefined for a parameter, which matches any string. */
+  /** The fixed segments in lower case; undefined for a parameter, which matches any non-empty segment. */
   readonly segments: readonly (string | undefined)[];
   /** Whether more segments may follow, because of a wildcard, an optional group or a regular expression. */
   readonly open: boolean;

@@ -12,7 +12,7 @@ import {
 import { type AppShape, layersOf, type LayerShape, type RouteShape } from "./router-shapes.ts";
 import { keepPlace, MAX_PLACES, placesOf, walkRouter } from "./walk-router.ts";
 
-/** The routes of one application; read once, and again when a route is missing. */
+/** The routes of one application; read again when a route is missing, or a layer or a parent application was added. */
 interface RouteIndex {
   /** The application at the top, which has no parent. */
   readonly top: AppShape;

@@ -73,9 +73,7 @@ function covers(place: PathTemplate, route: PathTemplate): boolean {
     .every((segment, index) => segment === inRoute[index] || coversSegment(segment, inRoute[index]));
 }
 
-/**
- * Returns whether a segment is a parameter that matches every text of another segment, which is fixed or a parameter.
- */
+/** Returns whether a segment is a parameter that matches everything that another segment matches. */
 function coversSegment(segment: string, other: string | undefined): boolean {
   return PARAMETER.test(segment) && other !== undefined && /^(:\w+|[\w.~-]+)$/.test(other);
 }

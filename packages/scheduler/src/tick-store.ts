@@ -60,7 +60,7 @@ select exists(select from claimed) as claimed, exists(select from made) as enque
       return row?.claimed === true ? { enqueued: row.enqueued } : undefined;
     },
 
-    /** Deletes ticks before a given time, except the newest tick of each schedule. Returns true if more remain. */
+    /** Deletes ticks before a given time, except the newest tick of each schedule. Returns whether more may remain. */
     async prune(beforeMs: number): Promise<boolean> {
       const [row] = await access.query<{ gone: number }>(
         `with gone as (

@@ -260,12 +260,12 @@ describe("a scheduler", function () {
     const scheduler = bench.scheduler({ schedules: { beat: everyMinute } });
     await scheduler.runDue();
     const client = await bench.pool.connect();
-    const { promise: told, resolve } = Promise.withResolvers<string>();
+    const { promise: channel, resolve } = Promise.withResolvers<string>();
     client.on("notification", ({ channel }) => resolve(channel));
     await client.query(`listen "svc_job:${bench.table.name}"`);
     bench.nowMs += MINUTE_MS;
     await scheduler.runDue();
-    expect(await told).to.equal(`svc_job:${bench.table.name}`);
+    expect(await channel).to.equal(`svc_job:${bench.table.name}`);
     client.release(true);
   });
 

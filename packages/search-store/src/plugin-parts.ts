@@ -137,7 +137,7 @@ async function hasTextConfig(db: Database, name: string): Promise<boolean> {
 }
 
 /**
- * @param hasTimers whether timers of this process maintain the indexes; otherwise jobs do, and only the stop waits for them
+ * @param hasTimers whether timers of this process maintain the indexes; otherwise jobs do, and `stop()` only waits for them
  */
 function backgroundOf(maintenance: Maintenance, hasTimers: boolean): BackgroundPart {
   return {

@@ -25,9 +25,8 @@ export const searchRoutesOptions = defineOptions("searchRoutes()", {
 export type SearchRoutesOptions = OptionsOf<typeof searchRoutesOptions>;
 
 /**
- * Makes `POST /rag/documents`, `POST /rag/search` and `DELETE /rag/documents/:id` for `app.use()`. They need a JSON body
- * that is parsed already, and the tenant in the current context; a body never names the tenant. `@svc/openapi` describes
- * them.
+ * Returns the routes `POST /rag/documents`, `POST /rag/search` and `DELETE /rag/documents/:id` for `app.use()`. They need a
+ * parsed JSON body, and the tenant in the current context; a body never names the tenant. `@svc/openapi` describes them.
  *
  * @throws ConfigurationError
  */

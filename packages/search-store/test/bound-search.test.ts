@@ -103,7 +103,7 @@ describe("bindSearch()", () => {
     expect(search.split("first one\n\nsecond one")).to.deep.equal(["first one", "second one"]);
   });
 
-  it("passes `where` as the filter and its own `efSearch`, and rejects unknown members, `filter` too", async () => {
+  it("passes `where` as the filter and `efSearch` with its default, and rejects unknown members, including `filter`", async () => {
     const { search, calls } = bound({ tenant: "-", efSearch: 40 });
     await search.search({ text: "a", where: { kind: "x" } });
     await search.search({ vector: [1], efSearch: 7 });

@@ -69,15 +69,15 @@ describe("the embed callback", () => {
   });
 
   it("is cancelled through its signal when it hangs", async () => {
-    let told: AbortSignal | undefined;
+    let received: AbortSignal | undefined;
     const embed: Embed = (_texts, { signal }) => {
-      told = signal;
+      received = signal;
       return new Promise(() => undefined);
     };
     const error = await failureOf(embedTexts({ ...options, embed, embedTimeoutSeconds: 0.05 }, ["a"]));
     expect(error.code).to.equal("ERR_SVC_SEARCH_EMBED");
     expect(error.message).to.equal("embed took more than 0.05 s");
-    expect(told?.aborted).to.equal(true);
+    expect(received?.aborted).to.equal(true);
   });
 
   it("is cancelled when the caller aborts, with the caller's reason", async () => {

@@ -43,7 +43,7 @@ describe("createLazyStore()", () => {
     }
   });
 
-  it("rejects the start only if the table differs, so that other work does not wait for a server", async () => {
+  it("rejects prepare() if the table differs, but not while the server is unreachable or lacks pgvector", async () => {
     expect(await failureOf(lazyStore(differs).lazy.prepare())).to.be.instanceOf(SchemaError);
     for (const error of [away, lacks]) {
       const { lazy, store, warnings } = lazyStore(error);
@@ -54,7 +54,7 @@ describe("createLazyStore()", () => {
     }
   });
 
-  it("rejects the start at the first attempt only, and reports later that the table differs, so that other work continues", async () => {
+  it("does not reject a second prepare() if the table differs, but reports it in check()", async () => {
     const { lazy, warnings } = lazyStore(away, differs, differs);
     await lazy.prepare();
     await lazy.prepare();
@@ -62,7 +62,7 @@ describe("createLazyStore()", () => {
     expect(warnings).to.deep.equal([{ reason: "ECONNREFUSED" }, { reason: "the table differs" }]);
   });
 
-  it("rejects the start for an invalid option, or names it in a later check", async () => {
+  it("rejects the first prepare() for an invalid option; after a later one, check() names the option", async () => {
     const wrong = new ConfigurationError("a", [{ key: "textConfig", message: "must be another" }]);
     expect(await failureOf(lazyStore(wrong).lazy.prepare())).to.equal(wrong);
     const { lazy } = lazyStore(away, wrong, wrong);

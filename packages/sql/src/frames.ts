@@ -6,16 +6,16 @@ import { original, type Queryable } from "./queryable.ts";
 export interface Frame {
   /** Set when other code has ended the whole transaction: nothing that follows would belong to it. */
   readonly lost: TransactionError | undefined;
-  /** Whether the transaction has ended, or the transaction around it. */
+  /** Whether this transaction has ended. A savepoint of other code also ends with the transaction around it. */
   readonly isOver: boolean;
   /** Whether another transaction is recorded around this one. */
   readonly isInner: boolean;
   /** Returns whether no other transaction was opened on the connection after this one and is still open. */
   isInnermost(): boolean;
   /**
-   * Returns whether another transaction on the connection overlaps this one without being nested in it; then none can be
-   * committed. The transaction that ends last rolls back: an earlier rollback would make the other transaction's next
-   * statements commit individually.
+   * Returns whether another transaction on the connection overlaps this one without being nested in it, and then records
+   * this for all open transactions, so that none of them commits. The transaction that ends last rolls back: an earlier
+   * rollback would make the other transaction's next statements commit individually.
    */
   overlaps(): boolean;
   /** Records the end of this transaction. */
@@ -27,8 +27,8 @@ export interface OwnFrame extends Frame {
   /** Runs the work of the transaction. */
   run<T>(work: () => T): T;
   /**
-   * Records the end of the innermost savepoints of other code, which nothing else might end: the transaction around them ends
-   * now, and must have been found to overlap.
+   * Records the end of savepoints of other code that are still open inside this transaction, because that code may never
+   * end them. Call `overlaps()` first, and `leave()` afterwards.
    */
   endInner(): void;
 }
@@ -46,7 +46,7 @@ interface Entry {
 
 // The innermost transaction on a connection; keyed by connection, since callers pass connections around.
 const innermost = new WeakMap<Queryable, Entry>();
-// The transaction whose work the caller belongs to.
+// The transaction in whose `run()` the current code is executed.
 const around = new AsyncLocalStorage<Entry>();
 
 /** Records that code outside this package opened a savepoint on a connection. */
@@ -102,8 +102,8 @@ export function hasFrame(connection: Queryable): boolean {
 }
 
 /**
- * Returns whether the caller belongs to the work of an open transaction on the connection, beside which another transaction was
- * opened: a transaction that the caller opens now would be nested in the wrong one.
+ * Returns whether the caller runs in an open transaction that is not the innermost one on the connection. A transaction that the
+ * caller opens now would be nested in the innermost one instead of the caller's.
  */
 export function isBesideAnother(connection: Queryable): boolean {
   const key = original(connection);

@@ -64,7 +64,7 @@ describe("openFrame and loseTransaction", () => {
     expect(result).to.equal("done");
   });
 
-  it("finds a caller beside another transaction of its connection, and none inside it or on another connection", async () => {
+  it("isBesideAnother() is true only while a transaction other than the caller's is innermost on the connection", async () => {
     const db = pool({ max: 2 });
     await withTransaction(db, async (tx) => {
       expect(isBesideAnother(tx), "alone").to.equal(false);

@@ -47,7 +47,7 @@ function textIn(error: Error, member: "name" | "message" | "stack"): string {
   }
 }
 
-/** Returns the SQLSTATE of an error or of a cause. */
+/** Returns the SQLSTATE of an error, of a cause, or of an error in an `AggregateError`. */
 function sqlStateIn(error: Error): string | undefined {
   try {
     const all = error instanceof AggregateError ? [error, ...(error.errors as unknown[])] : [error];

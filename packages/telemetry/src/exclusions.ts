@@ -35,7 +35,7 @@ function beginningOf(template: readonly string[]): string {
   return template.slice(0, end).join("/");
 }
 
-// Express treats a path with a slash at its end as the same path.
+// Express ignores a trailing slash in a path.
 function withoutSlash(path: string): string {
   return path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
 }

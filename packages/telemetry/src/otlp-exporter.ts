@@ -7,7 +7,7 @@ import { runIn, suppressed } from "./run-in-context.ts";
 
 /** An exporter whose running export can be ended. */
 export interface OtlpExporter extends SpanExporter {
-  /** Closes the connection of the running export, which then fails without another try. */
+  /** Closes the connection of the running export, which then fails without a retry. */
   abort(): void;
 }
 
@@ -36,7 +36,7 @@ export function otlpExporter({
     () =>
       new otlp.OTLPTraceExporter({
         url,
-        // Called before every try.
+        // Called before every attempt.
         headers() {
           if (aborted) throw new Error("the export was aborted");
           return Promise.resolve({ ...headers });
@@ -62,7 +62,7 @@ export function otlpExporter({
     abort() {
       aborted = true;
       for (const socket of Object.values(agent?.sockets ?? {}).flat()) {
-        // The exporter tries again after the error of a socket that is destroyed without one.
+        // Pass an error: without one, the request would fail with ECONNRESET, after which the exporter retries.
         socket?.destroy(new Error("the export was aborted"));
       }
     },

@@ -39,7 +39,7 @@ export function createProvider(
   return { tracer: provider.getTracer(SCOPE), release: register(otel, provider) };
 }
 
-// The sampler by ratio reads the whole trace id, even when its decision is always the same.
+// The ratio-based sampler reads the whole trace id, even when its decision is always the same.
 function rootSampler(sdk: OpenTelemetry["sdk"], ratio: number): Sampler {
   if (ratio === 1) return new sdk.AlwaysOnSampler();
   return ratio === 0 ? new sdk.AlwaysOffSampler() : new sdk.TraceIdRatioBasedSampler(ratio);

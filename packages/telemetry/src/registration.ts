@@ -3,7 +3,7 @@ import { strictPropagator } from "./otel-propagator.ts";
 import { registerProvider } from "./otel-tracer.ts";
 import type { OpenTelemetry } from "./packages.ts";
 
-/** The parts that the instances of this process share, without the parts that the application has registered itself. */
+/** Whether this package, and not the application, registered the global context manager and propagator. */
 interface Shared {
   readonly ownsContext: boolean;
   readonly ownsPropagation: boolean;

@@ -24,7 +24,7 @@ const RENAMED: Readonly<Record<string, string>> = {
   "http.status_code": "http.response.status_code",
   "net.peer.name": "server.address",
 };
-/** One word, or a batch of it: an instrumentation may take the first part of a statement, which may contain a value. */
+/** Only one word, or `batch` and a word: some instrumentations record the start of a statement, which may contain a value. */
 const OPERATION = /^(?:batch )?\w{1,40}$/i;
 
 /** Returns the attributes of a span under the names that they have here, without those that must not be recorded. */

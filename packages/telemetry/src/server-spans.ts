@@ -45,7 +45,7 @@ export function serverSpans(api: OpenTelemetry["api"], tracer: Tracer, failures:
     // With an id, requestId() has read the caller's headers, or its options say not to trust them.
     if (context.requestId === "") deferTraceHeaders(context, req);
     const caller = context.trace;
-    // A request is not inside a span in which its server was started.
+    // Ignore a span that was active when the server was started: it is not the parent of a request.
     const outside = outer === undefined ? active : api.trace.deleteSpan(active);
     const parent = caller === undefined ? outside : continueTrace(api, active, caller);
     const span = tracer.startSpan(methodOf(req), options, parent);
@@ -107,13 +107,13 @@ function describe(span: Span, req: IncomingMessage, res: ServerResponse, aborted
     span.updateName(`${method} ${route}`);
     span.setAttribute("http.route", route);
   }
-  // A connection that broke before the head was sent has no status.
+  // If the connection broke before the response head was sent, there is no status.
   if (!aborted || res.headersSent) span.setAttribute("http.response.status_code", res.statusCode);
   const { tenantId, requestId = "" } = context ?? {};
   if (tenantId !== undefined) span.setAttribute("jfast.tenant_id", cutText(tenantId));
   if (requestId !== "") span.setAttribute("jfast.request_id", requestId);
   const error = responseError(res);
-  // An error with a status below 400 is a response that failed after its head; with a higher status it is the client's error.
+  // With a status below 400, an error means that the response failed after its head was sent; with a 4xx, the client caused it.
   if (res.statusCode >= 500 || (error !== undefined && res.statusCode < 400)) span.setStatus(ERROR);
   else return;
   if (error !== undefined) span.addEvent("exception", exceptionAttributes(error));

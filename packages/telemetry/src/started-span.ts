@@ -18,6 +18,6 @@ export interface StatementSpans {
    * @returns undefined when no span is open, when the open span is not sampled, and when the start fails
    */
   startClient(name: string, attributes: SpanAttributes): StartedSpan | undefined;
-  /** Returns a callback of the application that runs in the current context of OpenTelemetry. */
+  /** Binds a callback of the application to the current OpenTelemetry context. */
   bind<F extends (...args: never[]) => unknown>(callback: F): F;
 }

@@ -49,7 +49,7 @@ export interface TelemetryMiddleware extends Middleware, AsyncDisposable {
 
 /**
  * Traces requests with OpenTelemetry. Without an endpoint it loads nothing, creates no spans and passes the caller's trace
- * on unchanged (TRACE-1, TRACE-5, COR-15). Nothing that tracing does fails or delays a request (TRACE-21).
+ * on unchanged (TRACE-1, TRACE-5, COR-15). Tracing never makes a request fail or wait (TRACE-21).
  *
  * @throws ConfigurationError for unknown or invalid options
  */

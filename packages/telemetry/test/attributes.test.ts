@@ -58,7 +58,7 @@ describe("the attributes of spans", () => {
     expect(cutText(`${"a".repeat(254)}\u{1f600}x`)).to.equal(`${"a".repeat(254)}\u{1f600}`);
   });
 
-  it("TRACE-26 are reported to onDropped only when one was dropped", () => {
+  it("TRACE-26 are reported by number to onDropped when some are dropped; otherwise it is not called", () => {
     const counts: number[] = [];
     const onDropped = (count: number): void => void counts.push(count);
     expect(allowedAttributes({ "http.route": "/a" }, onDropped)).to.deep.equal({ "http.route": "/a" });

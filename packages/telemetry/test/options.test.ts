@@ -128,7 +128,7 @@ describe("the endpoint", () => {
     ]);
   });
 
-  it("TRACE-2 gets the path /v1/traces below its own path as a base URL", () => {
+  it("TRACE-2 gets /v1/traces appended to its path when it is a base URL", () => {
     const urls = ["http://c:4318", "http://c/otlp", "http://c/otlp//", "http://u:p@c/?a=1"];
     expect(urls.map(below)).to.deep.equal([
       "http://c:4318/v1/traces",

@@ -13,7 +13,7 @@ const TRACE_ID = "0af7651916cd43dd8448eb211c80319c";
 const CALLER = "b7ad6b7169203331";
 const TRACEPARENT = `00-${TRACE_ID}-${CALLER}-01`;
 
-/** Tracing whose spans the tests read. */
+/** Returns a `telemetry()` middleware that keeps its spans in memory, once it is ready. */
 async function traced(options: Partial<Parameters<typeof telemetry>[0]> = {}): Promise<TelemetryMiddleware> {
   const tracing = telemetry({
     service: "orders",

@@ -8,7 +8,7 @@ import { openTracing } from "./support/exporting.ts";
 const TRACE_ID = "0af7651916cd43dd8448eb211c80319c";
 const CALLER = "b7ad6b7169203331";
 
-/** Returns the decision of OpenTelemetry's sampler by ratio: the exclusive or of the id's four words, below a bound. */
+/** Returns the decision of OpenTelemetry's ratio-based sampler: whether the XOR of the id's four words is below a bound. */
 function isBelow(ratio: number, traceId: string): boolean {
   const words = traceId.match(/.{8}/g) ?? [];
   const hash = words.reduce((sum, word) => (sum ^ Number.parseInt(word, 16)) >>> 0, 0);
@@ -59,7 +59,7 @@ describe("sampling", () => {
     expect(tracing.counts().exported).to.equal(0);
   });
 
-  it("TRACE-28 keeps the decision for the spans inside", async () => {
+  it("TRACE-28 keeps the decision for child spans", async () => {
     await using tracing = await openTracing({ exporter: "memory", sampleRatio: 0 });
     tracing.span("job a", "consumer", {}, () =>
       tracing.span("rag.search", "internal", {}, (span) => {

@@ -124,7 +124,7 @@ describe("the queue of spans", () => {
     expect(queue.counts).to.deep.equal({ ...noCounts, exported: 2560, dropped: 100 });
   });
 
-  it("TRACE-23 counts a failed batch and its spans, and fails until a batch succeeds", async () => {
+  it("TRACE-23 counts a failed batch and its spans, and is marked as failing until a batch succeeds", async () => {
     const { queue, held } = createHeld();
     add(queue, 512);
     await settled();

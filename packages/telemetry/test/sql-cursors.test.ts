@@ -121,7 +121,7 @@ describe("the span of a cursor or a stream", function () {
     ended(spans.all[0], true);
   });
 
-  it("ends with the query of a stream that is passed to the pool", async () => {
+  it("ends when a stream that was passed to the pool is read", async () => {
     const { pool, spans } = traced();
     const stream = new QueryStream(text, [500]);
     const finished = (pool.query as (statement: unknown) => Promise<unknown>).call(pool, stream);
@@ -130,7 +130,7 @@ describe("the span of a cursor or a stream", function () {
     ended(spans.all[0]);
   });
 
-  it("ends with a query object, whose callback runs in the caller's context", async () => {
+  it("ends when a query object completes, and runs the object's callback in the caller's context", async () => {
     const { pool, spans } = traced();
     const client = await pool.connect();
     const query = new pg.Query(text, [5]);
@@ -149,7 +149,7 @@ describe("the span of a cursor or a stream", function () {
     ended(spans.all[0]);
   });
 
-  it("fails with a query object whose result cannot be parsed", async () => {
+  it("fails when the result of a query object cannot be parsed", async () => {
     const { pool, spans } = traced();
     const client = await pool.connect();
     const types = {
@@ -167,7 +167,7 @@ describe("the span of a cursor or a stream", function () {
     expect(spans.all[0]?.attributes["error.type"]).to.equal("SyntaxError");
   });
 
-  it("ends with a copy in either direction", async () => {
+  it("ends when a COPY in either direction completes", async () => {
     const { pool, spans } = traced();
     const client = await pool.connect();
     await client.query("create temp table copied (n int)");

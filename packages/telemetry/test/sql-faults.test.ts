@@ -107,7 +107,7 @@ describe("traceQueries() with faults", function () {
     expect(spans.all[0]).to.include({ ends: 1, failed: true });
   });
 
-  it("ends the span of an error that cannot be read", async () => {
+  it("ends the span of a statement whose error cannot be read", async () => {
     const error = Object.defineProperty(new Error(SECRET), "code", {
       get() {
         throw new Error("it cannot be read");
@@ -176,7 +176,7 @@ describe("traceQueries() with faults", function () {
     }
   });
 
-  it("leaves the name of the caller in the stack of an error", async () => {
+  it("keeps the calling function's name in the stack of an error", async () => {
     const { pool } = traced();
     const client = await pool.connect();
     async function theCaller(): Promise<void> {
@@ -188,7 +188,7 @@ describe("traceQueries() with faults", function () {
     expect(stack).to.contain("theCaller");
   });
 
-  it("TRACE-21 lends a connection that cannot be traced", async () => {
+  it("TRACE-21 runs a statement without a span on a connection that cannot be traced", async () => {
     const { pool, spans, failures } = traced();
     pool.once("connect", (client) => Object.defineProperty(client, "query", { value: client.query }));
     expect((await pool.query("select 1 as one")).rows).to.deep.equal([{ one: 1 }]);

@@ -116,7 +116,7 @@ describe("redactStatement()", () => {
     );
   });
 
-  it("changes no redacted text", () => {
+  it("leaves redacted text unchanged", () => {
     const parts = fc.array(fc.oneof(literals, kept, gaps, fc.string({ unit: anyCharacter })), {
       maxLength: 40,
     });

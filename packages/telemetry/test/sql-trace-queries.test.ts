@@ -268,7 +268,7 @@ describe("traceQueries()", function () {
     expect(pool.totalCount).to.equal(2);
   });
 
-  it("creates one span for a statement after several calls", async () => {
+  it("creates one span per statement after several calls for the same pool", async () => {
     const { pool, spans, traceQueries } = traced();
     await pool.query("select 1");
     traceQueries(pool);

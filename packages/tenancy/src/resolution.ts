@@ -29,7 +29,7 @@ export interface Policy<R> {
  * - `no_session`: it names a tenant, but has no caller;
  * - `mismatch`: it names a tenant, but the caller belongs to another tenant;
  * - `unscoped`: it names a tenant, but the caller has no tenant;
- * - `anonymous`: it names neither a tenant nor has a caller, although callers are verified;
+ * - `anonymous`: it neither names a tenant nor has a caller, although callers are verified;
  * - `unresolved`: it names no tenant, and the caller has no tenant or callers are not verified.
  */
 export type Refusal = "no_session" | "mismatch" | "unscoped" | "anonymous" | "unresolved";

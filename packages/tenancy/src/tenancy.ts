@@ -140,7 +140,7 @@ function checkedHost(
   };
 }
 
-// The caller rejects any promise; without a handler, the promise's own rejection would end the process.
+// A promise is refused anyway; without a handler, its own rejection would also end the process.
 function dropRejection(value: unknown): void {
   if (value instanceof Promise) value.catch(() => undefined);
 }

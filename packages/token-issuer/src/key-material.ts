@@ -14,7 +14,7 @@ import {
 import { promisify } from "node:util";
 import { KeyRingError } from "./key-ring-error.ts";
 
-/** A JSON Web Key. All versions of `@types/node` have this type under this path only. */
+/** A JSON Web Key. Derived from `JsonWebKeyInput`, because no other name of this type exists in all versions of `@types/node`. */
 export type JsonWebKey = JsonWebKeyInput["key"];
 
 /** A key for signing and the key that verifies its signatures. Both are the same for a secret. */

@@ -12,7 +12,7 @@ export interface RingKey {
   readonly promotedAt?: number | undefined;
   readonly replacedAt?: number | undefined;
   readonly retiredAt?: number | undefined;
-  /** The private key or the secret; present only in a key that signs or will sign. */
+  /** The private key, present only in a key that signs or will sign, or the secret. Absent when retired. */
   readonly signing?: KeyObject | undefined;
   /** The public key or the secret. Absent when retired. */
   readonly verifying?: KeyObject | undefined;

@@ -250,7 +250,7 @@ function about(type: IssuerEvent["type"], { subject, tenant, family }: Session):
   return { type, subject, tenant, family };
 }
 
-// Omit the token's id: rotate() checks whether it was used, because only rotate() knows the grace window.
+// Omit the token's id: rotate() checks whether it was used, because only rotate() applies the grace window.
 function inStore({ family, subject, signedInAt }: Session): {
   readonly jti: undefined;
   readonly fam: string;

@@ -254,9 +254,9 @@ describe("svc-keys", function () {
       const { code, stdout, stderr } = await (args[0] === "list" ? run : inProcess)(...args, "--json");
       expect(code).to.equal(1);
       expect(stdout).to.equal("");
-      const told = JSON.parse(stderr) as { code: string; reason: string };
-      expect(told.code).to.equal("ERR_SVC_KEY_RING");
-      return told.reason;
+      const refused = JSON.parse(stderr) as { code: string; reason: string };
+      expect(refused.code).to.equal("ERR_SVC_KEY_RING");
+      return refused.reason;
     };
     expect(await reasonOf("list")).to.equal("unreadable");
     await json("init", "--algorithm", "ES256");
@@ -334,9 +334,9 @@ describe("svc-keys", function () {
     expect(stderr).to.equal(
       "svc-keys: lst is not a command; did you mean list?\nrun svc-keys --help for more\n",
     );
-    const told = await inProcess("init", "--rsa-bits", "1024", "--json");
-    expect([told.code, told.stdout]).to.deep.equal([2, ""]);
-    expect(JSON.parse(told.stderr)).to.include({ code: "ERR_SVC_KEYS_USAGE" });
+    const refused = await inProcess("init", "--rsa-bits", "1024", "--json");
+    expect([refused.code, refused.stdout]).to.deep.equal([2, ""]);
+    expect(JSON.parse(refused.stderr)).to.include({ code: "ERR_SVC_KEYS_USAGE" });
     expect(await readdir(folder)).to.deep.equal([]);
   });
 });

@@ -17,7 +17,7 @@ export class ExpiringMap<V extends Expiring> {
     return entry !== undefined && entry.expiresAt > at ? entry : undefined;
   }
 
-  /** Returns whether the key is present, so that setting it does not increase `size`. */
+  /** Returns whether the map has an entry for the key, even an expired one; setting it then does not increase `size`. */
   holds(key: string): boolean {
     return this.#entries.has(key);
   }

@@ -8,7 +8,7 @@ import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Client } from "pg";
-import { hold, holdToken, nobodyWaits, openPool, openStore, waiter } from "./support/postgres.ts";
+import { hold, holdToken, noCallWaits, openPool, openStore, waiter } from "./support/postgres.ts";
 import { again, presented, successor } from "./support/presentations.ts";
 
 describe("createPostgresTokenStore when PostgreSQL fails", function () {
@@ -91,7 +91,7 @@ describe("createPostgresTokenStore when PostgreSQL fails", function () {
     const token = presented();
     await using holder = await holdToken(database.url, token.jti);
     expect(await rejection(bench.store.rotate(token))).to.satisfy(isTimeout);
-    await nobodyWaits(bench.pool);
+    await noCallWaits(bench.pool);
     await holder.end();
     const patient = createPostgresTokenStore({ db: bench.pool, timeoutMs: 10_000 });
     expect(await patient.rotate(again(token))).to.equal("rotated");
@@ -172,7 +172,7 @@ describe("createPostgresTokenStore when PostgreSQL fails", function () {
     await using bench = await openStore(database.url, { timeoutMs: 300 });
     await using holder = await hold(database.url, "lock table svc_auth_marks in access exclusive mode");
     expect(await rejection(bench.store.isRevoked(presented()))).to.satisfy(isTimeout);
-    await nobodyWaits(bench.pool);
+    await noCallWaits(bench.pool);
     await holder.end();
     const patient = createPostgresTokenStore({ db: bench.pool, timeoutMs: 10_000 });
     expect(await patient.isRevoked(presented())).to.equal(false);

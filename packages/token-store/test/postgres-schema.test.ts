@@ -88,7 +88,7 @@ describe("the table of the PostgreSQL token store", function () {
     await pool.end();
   });
 
-  it("needs only the rights to select, insert, update and delete (REF-18)", async () => {
+  it("needs only the privileges to select, insert, update and delete (REF-18)", async () => {
     await using owner = await openStore(database.url, { table: "lent" });
     await using login = await openTestLogin({
       url: database.url,

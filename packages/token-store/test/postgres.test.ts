@@ -127,7 +127,7 @@ describe("createPostgresTokenStore", function () {
     expect(await bench.store.rotate(successor(token))).to.equal("replayed");
   });
 
-  it("reports a request that has waited for the winner as raced or replayed by the time at the end of the wait (REF-5, REF-14)", async () => {
+  it("decides between raced and replayed at the time when the wait for the first request ends (REF-5, REF-14)", async () => {
     await using bench = await openStore(database.url, { timeoutMs: 10_000 });
     for (const [deadline, result] of [
       ["1 hour", "raced"],

@@ -97,7 +97,7 @@ describe("createRedisTokenStore", () => {
     expect(await client().keys(`${prefix}u:*`), "consumed").to.deep.equal([]);
   });
 
-  it("sets no expiry on an entry that an operator made permanent (REV-9)", async () => {
+  it("does not add an expiry to an entry that an operator made permanent (REV-9)", async () => {
     const prefix = `${server.keyPrefix}kept:`;
     const store = storeOn(0, { keyPrefix: prefix });
     const token = presented();

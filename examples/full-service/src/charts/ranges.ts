@@ -27,10 +27,10 @@ export function rangeBars({ ranges, ...frame }: Ranges): Html {
     const [least, middle, most] = [range.least, range.middle, range.most].map((value) =>
       heightAt(scale, Number(value)),
     ) as [number, number, number];
-    const told = tip(month, `smallest ${range.least}`, `average ${range.middle}`, `largest ${range.most}`);
+    const title = tip(month, `smallest ${range.least}`, `average ${range.middle}`, `largest ${range.most}`);
     // The bar of a month with one expense has no height but must be visible.
     const height = Math.max(2, least - most);
-    return markup`<g>${told}<rect class="range" x="${pixel(center - width / 2)}" y="${pixel(most)}" width="${pixel(width)}" height="${pixel(height)}" rx="3"/>
+    return markup`<g>${title}<rect class="range" x="${pixel(center - width / 2)}" y="${pixel(most)}" width="${pixel(width)}" height="${pixel(height)}" rx="3"/>
 <rect class="middle" x="${pixel(center - width)}" y="${pixel(middle - 2)}" width="${pixel(width * 2)}" height="4"/></g>`;
   });
   return markup`<ul class="legend" role="list">

@@ -9,7 +9,7 @@ const cent = 0.01;
 
 /**
  * @param largest the largest value to show
- * @param isCount whether values are whole numbers; otherwise they are amounts in cents
+ * @param isCount whether values are whole numbers; otherwise they are amounts with two decimals
  */
 export function scaleFor(largest: number, isCount = false): Scale {
   if (!(largest > 0)) return { top: 1, ticks: [0, 1] };
@@ -18,7 +18,7 @@ export function scaleFor(largest: number, isCount = false): Scale {
   const wanted = steps.find((each) => each * 4 >= largest) ?? largest;
   const step = Math.max(isCount ? 1 : cent, wanted);
   const count = Math.ceil(largest / step);
-  // Multiply instead of adding up, because three times adding 0.1 does not give 0.3.
+  // Multiply instead of adding `step` repeatedly, because 0.1 + 0.1 + 0.1 is not 0.3.
   const ticks = Array.from({ length: count + 1 }, (_, index) => Number((index * step).toPrecision(12)));
   return { top: count * step, ticks };
 }

@@ -3,7 +3,7 @@ import type { RequestHandler } from "express";
 
 const page: Schema = { schema: { type: "string" } };
 
-/** A page for people. */
+/** A response with an HTML page. */
 export const html: ResponseDescription = { contentType: "text/html", body: page };
 
 /** Errors of pages: browsers get a page, and programs a problem document. */
@@ -19,7 +19,7 @@ export interface PageDescription {
   readonly requestBodies?: Readonly<Record<string, Schema>> | undefined;
 }
 
-/** Describes a route for people. */
+/** Describes a route that serves a page to browsers. */
 export function pageDescription(description: PageDescription): RequestHandler {
   return describes({ ...description, tags: ["pages"], errorBodies: pageErrorBodies });
 }

@@ -77,7 +77,7 @@ function item({ document, text, meta, score, rank }: Found, words: RegExp | unde
 
 const mostWords = 12;
 
-/** Returns a pattern for the words to mark, which begin with a word of the query; undefined if the query has none. */
+/** Returns a pattern for words that begin with a word of the query of at least 4 characters; undefined without one. */
 function wordsOf(q: string): RegExp | undefined {
   const words = q.match(/[\p{L}\p{N}]{4,}/gu)?.slice(0, mostWords) ?? [];
   // The words contain only letters and digits, so they need no escaping in a pattern.

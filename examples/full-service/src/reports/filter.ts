@@ -44,7 +44,7 @@ export type ReportFilter = Pick<z.output<typeof reportQuery>, "by"> & {
 
 /**
  * Completes a range to twelve months if `from`, `to` or both are missing. If both are missing, the range ends with
- * `newest`. A client may request the added month, too.
+ * `newest`. An added month stays within the months that `month` accepts, so that a client may request the returned range.
  */
 export function rangeOf({ from, to }: Pick<ReportFilter, "from" | "to">, newest: string): MonthRange {
   if (from !== undefined) {

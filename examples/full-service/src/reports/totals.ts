@@ -67,7 +67,7 @@ async function computeAll(tx: Queryable, totals: Rollup): Promise<void> {
   await totals.rebuildAll(tx);
 }
 
-/** Only this file turns on row security of the totals, after it has computed them. */
+/** Returns whether all totals are computed in this time zone; {@link ensureTotals} turns on row security only afterwards. */
 async function areComputed(tx: Queryable, { table, timeZone }: Rollup): Promise<boolean> {
   const { rows } = await tx.query(
     `

@@ -39,7 +39,7 @@ const meta = z.record(metaName, metaValue).superRefine((members, context) => {
     });
 });
 
-// Members that the document cannot derive from the checks.
+// JSON Schema keywords that zod cannot derive from the checks in `superRefine()`.
 const describedMeta = meta.meta({
   maxProperties: mostMeta,
   properties: { category: { type: "string", enum: category.options } },

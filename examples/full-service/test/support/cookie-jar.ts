@@ -1,4 +1,4 @@
-/** An HTTP client that keeps the cookies of every host and follows redirects one at a time. */
+/** An HTTP client that keeps the cookies of every host, and follows redirects only in {@link follow}. */
 export class CookieJar {
   readonly #cookies = new Map<string, Map<string, string>>();
 

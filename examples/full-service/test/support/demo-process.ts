@@ -91,7 +91,7 @@ export function demoProcess(
     async [Symbol.asyncDispose]() {
       if (child.exitCode === null && child.signalCode === null) signalGroup(child, endSignal);
       await ended;
-      await untilNobodyUses(checkout.data);
+      await untilUnused(checkout.data);
     },
   };
 }
@@ -128,13 +128,13 @@ function recorder(): NodeJS.ProcessEnv {
   return RECORD_EXCHANGES === undefined ? {} : { RECORD_EXCHANGES, NODE_OPTIONS };
 }
 
-/** Returns the variable with which the databases of demos copy the data of one initdb. Only `npm test` sets it. */
+/** Returns the variable that makes demo databases copy one shared data directory. Only `npm test` sets it. */
 function testRun(): NodeJS.ProcessEnv {
   const { SVC_TEST_RUN } = process.env;
   return SVC_TEST_RUN === undefined ? {} : { SVC_TEST_RUN };
 }
 
-async function untilNobodyUses(folder: string): Promise<void> {
+async function untilUnused(folder: string): Promise<void> {
   for (let i = 0; processesWith(folder).length > 0; i++) {
     if (i > 200) throw new Error(`still running: ${processesWith(folder).join("\n")}`);
     await sleep(50);
@@ -153,7 +153,7 @@ export function isListening(port: number): Promise<boolean> {
   });
 }
 
-/** The distances of the ports on which a service and its database listen. */
+/** Offsets of the ports of the demo's database and Redis from the port of the service. */
 export const pair: readonly number[] = [1, 3];
-/** The distances of the ports on which three services, their database and their Redis listen. */
+/** Offsets from the port of the gateway: the expenses service, its database, its Redis, and the receipts service. */
 export const blocks: readonly number[] = [10, 11, 13, 20];

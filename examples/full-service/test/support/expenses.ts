@@ -6,7 +6,7 @@ export function expense(over: Readonly<Record<string, unknown>> = {}): Record<st
   return { category: "meals", amount: "12.50", paid_at: "2026-03-01T12:00:00Z", ...over };
 }
 
-/** The tenant, and the values that the test checks. */
+/** The tenant of a call, and the members of its body or of its query. */
 type OfTenant<T> = Readonly<Record<string, T>> & { readonly tenant?: string };
 
 /** Records an expense of a tenant and returns its id. */

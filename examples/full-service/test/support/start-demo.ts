@@ -7,7 +7,7 @@ if (checkout === undefined) throw new Error("CHECKOUT must be the path of a fold
 void startDemo({
   checkout,
   env,
-  // Only one test file pays for opening the search, and for hashing passwords at full cost.
+  // Save time: only one test file opens the search, and only one hashes passwords at full cost.
   openSearch: false,
   passwords: passwords === "kept well" ? undefined : { cost: cheapCost },
 });

@@ -7,14 +7,14 @@ import type { Database } from "@svc/database";
 export function withoutVector(db: Database): Database {
   return {
     ...db,
-    query: (text, values) => db.query(ofNobody(text), values),
+    query: (text, values) => db.query(renamed(text), values),
     async connect() {
       const connection = await db.connect();
-      return { ...connection, query: (text, values) => connection.query(ofNobody(text), values) };
+      return { ...connection, query: (text, values) => connection.query(renamed(text), values) };
     },
   };
 }
 
-function ofNobody(text: string): string {
-  return text.replaceAll("'vector'", "'vector_of_nobody'");
+function renamed(text: string): string {
+  return text.replaceAll("'vector'", "'missing_vector'");
 }

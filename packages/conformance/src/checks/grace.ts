@@ -45,7 +45,7 @@ export async function presentWithin(kit: Kit, part: number): Promise<Presented |
 
 const tooLate = notApplicable("no second request was completed within the grace window");
 
-/** Checks that a session continues: the service accepts both tokens of its newest pair. Uses the refresh token up. */
+/** Checks that a session continues: the service accepts both tokens of its newest pair. Uses up the refresh token. */
 async function continues(kit: Kit, pair: Pair): Promise<Verdict> {
   const visited = await visit(kit, pair.access);
   const renewed = await refresh(kit, pair.refresh);

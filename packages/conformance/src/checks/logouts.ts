@@ -22,7 +22,7 @@ export const logoutChecks: readonly Check[] = [
     const { keys } = kit.settings;
     const { scopeClaim, rolesClaim, tenantClaim } = kit.settings.claims;
     const { access } = await signIn(kit);
-    // Two rights in the wrong order show whether lists are sorted.
+    // Names in descending order show whether the service sorts the lists.
     const unsorted = { [scopeClaim]: "svc:b svc:a", [rolesClaim]: ["svc-b", "svc-a"] };
     const made = keys === undefined ? undefined : copyOf(kit, access, unsorted);
     for (const token of made === undefined ? [access] : [access, made]) {

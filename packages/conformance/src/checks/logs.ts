@@ -67,7 +67,7 @@ function lastRequest(kit: Kit): Promise<Logged> {
   });
 }
 
-/** Members that only log lines written during a request contain. */
+/** Members that occur only in log lines written during a request. */
 const ofRequests = ["http_method", "http_path", "http_status"];
 
 interface Incomplete {

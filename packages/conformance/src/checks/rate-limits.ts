@@ -57,7 +57,7 @@ function exceeded(kit: Kit): Promise<Series> {
   return kit.once("exceeded limit", async () => untilRefused(kit, await newCaller(kit)));
 }
 
-/** Returns why the probe shows no limit; undefined if it admitted or refused its first request. */
+/** Returns undefined if the first response was successful or a 429; for any other response, the limit cannot be checked. */
 function unusable({ admitted, last }: Series): Verdict | undefined {
   return admitted > 0 || last.status === 429
     ? undefined
@@ -105,7 +105,7 @@ function otherCallers(kit: Kit): Promise<OtherCallers> {
     const bare = hasSubjects(kit) ? () => untilRefused(kit, {}) : () => Promise.resolve(first);
     return {
       secondSubject: hasSubjects(kit) ? await untilRefused(kit, await newCaller(kit)) : undefined,
-      // If every request needs a tenant, the first caller has used the first tenant.
+      // If every request needs a tenant, `exceeded()` has already emptied the bucket of the first tenant.
       ofTenants: source && [
         ...(requireTenant ? [] : [await untilRefused(kit, naming(kit, source, acme))]),
         await untilRefused(kit, naming(kit, source, globex)),

@@ -19,7 +19,7 @@ export interface ReceivedEvent {
   readonly attributes: ReceivedAttributes;
 }
 
-/** A span as a test reads it. As in proto3, an empty string or zero in an optional field is undefined. */
+/** A received span. An optional field that is absent, empty or zero, which proto3 does not distinguish, is undefined. */
 export interface ReceivedSpan {
   /** 32 hexadecimal digits in lower case. */
   readonly traceId: string;

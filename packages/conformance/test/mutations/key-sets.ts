@@ -20,7 +20,7 @@ function kidOf(req: IncomingMessage): unknown {
   return raw === undefined ? undefined : openToken(raw)?.header["kid"];
 }
 
-/** Accepts a token signed by a key that the service should not have used. */
+/** Accepts tokens signed by a key for which `fits` returns true, although a sound service does not use that key. */
 function trusting(fits: (key: Jwk, kid: unknown) => boolean): Mutation["differences"] {
   let keys: readonly Jwk[] | undefined;
   return {

@@ -44,7 +44,7 @@ function inFixedWindow(): Mutation["differences"] {
   };
 }
 
-/** Admits the refused requests of each caller up to this number. */
+/** Admits up to `most` requests of each caller that the limit refuses. */
 function admittingMore(most: number): Mutation["differences"] {
   const more = new Map<string, number>();
   return {

@@ -14,7 +14,7 @@ export interface MutationSuite {
   readonly minPassed: number;
 }
 
-/** Defines the tests that the kit finds no fault in sound services, and names the broken rule of each mutation. */
+/** Defines the tests: the kit must find no fault in a sound service, and must name the rule that each mutation breaks. */
 export function judgesMutations({ names, mutations, contractOnly, minPassed }: MutationSuite): void {
   let reports: readonly Promise<ConformanceReport>[] = [];
   before(() => {

@@ -33,7 +33,8 @@ export function durableName(group: string, topic: string): string {
  * Returns the durable consumer for a group and a topic, and creates it if it is missing. Each topic has its own
  * consumer, so that replicas with different topic lists do not change each other's consumers.
  *
- * @param since when the group's lost consumer was created; the new consumer starts with messages from that time
+ * @param since when the group's lost consumer was created; with `startFrom: "newest"`, the new consumer starts with messages
+ *   from that time
  * @throws EventBusError `ERR_SVC_EVENT_BUS_REFUSED` when an existing consumer has incompatible settings
  */
 export async function ensureConsumer(

@@ -20,8 +20,8 @@ const REFUSALS_BEFORE_RENEWAL = 3;
 
 /**
  * Creates an event bus on NATS JetStream (EVT-7), server 2.9 or newer, with one stream. The subject is prefix + topic,
- * the data is the body, `Nats-Msg-Id` holds the id and `Event-Key` the key, both percent-encoded where they are not
- * printable ASCII. Each group has a durable pull consumer per topic, named `<group>==<topic>` with `=` instead of dots.
+ * the data is the body, `Nats-Msg-Id` holds the id and `Event-Key` the key, both percent-encoded except for visible
+ * ASCII characters. Each group has a durable pull consumer per topic, named `<group>==<topic>` with `=` instead of dots.
  * Connects on first use.
  *
  * The stream drops a message repeated within its duplicate window, so publishing again after a failure is safe.

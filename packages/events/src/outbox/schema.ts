@@ -41,7 +41,7 @@ const NEEDS: TableNeeds = {
 };
 
 /**
- * Returns the statements for the table and its three indexes: pending rows, pending rows per key, and finished rows.
+ * Returns the statements for the table and its three indexes: pending rows per key, published rows, and dead rows.
  */
 export function outboxStatements(table: string): readonly string[] {
   const name = table.slice(table.lastIndexOf(".") + 1);

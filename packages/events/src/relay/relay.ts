@@ -25,12 +25,12 @@ export interface Relay extends AsyncDisposable {
    */
   start(): void;
   /**
-   * Stops once the claimed events are sent, which takes at most half a lease plus the time of two transactions. Never
-   * rejects.
+   * Stops at the end of the current pass: the bus gets at most about half a lease for the claimed events, and each
+   * transaction at most `commandTimeoutMs`. Never rejects.
    */
   stop(): Promise<void>;
   /**
-   * Relays until no event is due, whether or not the relay was started. For scripts and tests.
+   * Relays until no event is due or the bus is unavailable, whether or not the relay was started. For scripts and tests.
    *
    * @throws Error after `stop()`
    */

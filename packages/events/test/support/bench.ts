@@ -20,7 +20,7 @@ export interface Bench extends AsyncDisposable {
   readonly jobs: () => Promise<JobRow[]>;
   readonly rows: () => Promise<OutboxRow[]>;
   events(options?: Partial<EventsOptions<Record<string, object>>>): Events;
-  relay(events: Events, options?: Partial<RelayOptions>): Relay & { readonly told: RelayEvent[] };
+  relay(events: Events, options?: Partial<RelayOptions>): Relay & { readonly reported: RelayEvent[] };
 }
 
 export interface JobRow {
@@ -74,15 +74,15 @@ export async function openBench(url: string, max = 10): Promise<Bench> {
       ).rows,
     events: (options = {}) => createEvents({ source: "books", table, outbox, ...options }),
     relay: (events, options = {}) => {
-      const told: RelayEvent[] = [];
+      const reported: RelayEvent[] = [];
       const relay = createRelay({
         outbox,
         events,
         everyMs: 20,
-        onEvent: (event) => told.push(event),
+        onEvent: (event) => reported.push(event),
         ...options,
       });
-      return Object.assign(relay, { told });
+      return Object.assign(relay, { reported });
     },
     [Symbol.asyncDispose]: () => pool.end(),
   };

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 
 // An in-memory broker with three partitions per topic and shared groups, with the client interface that the README
-// uses. Positions belong to the group and return to the last commit when a member joins or leaves.
+// uses. Offsets belong to the group and return to the last commit when a member joins or leaves.
 const PARTITIONS = 3;
 const topics = new Map();
 const groups = new Map();

@@ -52,7 +52,7 @@ const telemetryTools = definePlugin({
  */
 const queueTools = definePlugin({
   name: "queue",
-  // This part declares the worker's options, so that they come first although the scheduler stops earlier.
+  // Declare the options of `queuePlugin` here, so that they are listed before those of `schedulesPlugin`, which stops first.
   options: queueOptions,
   start({ part }) {
     const metrics = part<MetricsMiddleware>("metrics");
@@ -103,7 +103,7 @@ const ragTools = definePlugin({
 /** Provides the verifier and the issuer with stores for revoked tokens: one in the cache, one in this process. */
 const tokenStores = definePlugin({
   name: "auth",
-  // This part declares the verifier's options, so that they come first although the issuer starts earlier.
+  // Declare the options of `authPlugin` here, so that they are listed before those of `issuingPlugin`, which starts first.
   options: authOptions,
   start({ part, logger }) {
     const cache = part<Cache>("cache");

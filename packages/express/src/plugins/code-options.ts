@@ -27,8 +27,8 @@ export function codeObject(plugin: AnyPlugin): Kind<unknown> {
 }
 
 /**
- * Checks the options that code sets for a plugin, for example `createService({ auth: { onRefresh } })`. An option with the
- * plugin's own name is the whole object: `createService({ rollups })`.
+ * Checks the options that code sets for a plugin, for example `createService({ auth: { onRefresh } })`. If an option has the
+ * plugin's own name, its value is the whole object: `createService({ rollups })`.
  *
  * @throws ConfigurationError with keys such as `auth.onRefresh`
  */

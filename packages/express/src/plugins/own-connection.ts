@@ -10,7 +10,7 @@ import {
   withNames,
 } from "@svc/options";
 
-/** The settings of a plugin without their defaults, so that those in the file are known. */
+/** The settings of a plugin without defaults, so that only those in the file are defined. */
 type Optional<E> = {
   readonly [N in keyof E]: E[N] extends { readonly kind: k.Kind<infer T> }
     ? Omit<E[N], "kind"> & { readonly kind: k.OptionalKind<Exclude<T, undefined>, undefined> }
@@ -28,7 +28,7 @@ function optional({ inFile, ...entry }: Option): Option {
   const kind = k.optional(entry.kind);
   if (inFile === undefined) return { ...entry, kind };
   const { toOption, toFile } = inFile;
-  // The default, undefined, is converted too.
+  // The conversions also receive the default, undefined.
   const kept =
     (convert: (value: never) => unknown) =>
     (value: unknown): unknown =>

@@ -9,7 +9,7 @@ const { static: serveStatic } = createRequire(import.meta.url)("express") as { s
 export interface PublicFilesOptions {
   /** Absolute path of the folder. */
   readonly folder: string;
-  /** How long browsers and caches may use a file without asking. */
+  /** Seconds for which browsers and caches may use a file without revalidating it. */
   readonly maxAgeSeconds: number;
   /** Paths that are never a file. */
   readonly except: ReadonlySet<string>;
@@ -19,8 +19,8 @@ export interface PublicFilesOptions {
 
 /**
  * Serves the files of a folder for GET and HEAD, and passes on all other requests. Supports conditional requests and ranges.
- * A path with a dot segment, an empty segment, an encoded slash, or an escape of a character that needs none is passed on, so
- * that middleware which compares paths sees the path of a file. Only `index.html` of a folder has two paths.
+ * Passes on a path with a dot segment, an empty segment, an encoded slash or a needless escape, so that each file has exactly
+ * one path, which other middleware can compare. Only `index.html` of a folder has two paths.
  */
 export function publicFiles({ folder, maxAgeSeconds, except, policy }: PublicFilesOptions): Middleware {
   const serve = serveStatic(folder, {

@@ -5,7 +5,7 @@ import type { Fault } from "@svc/options";
 
 /**
  * Returns the absolute path of the folder of public files, or a fault if the given folder does not exist. A relative path
- * belongs to the working directory, as the path of the TOML file does.
+ * is resolved from the working directory, like that of the TOML file.
  *
  * @param given default: `public`, if this folder exists
  */

@@ -66,7 +66,7 @@ export function createPreparation(
     /** Resolves when all tables exist; stays pending if the service stops first. */
     done,
     /**
-     * Resolves when the tables exist, or at the time limit for the start.
+     * Resolves when the tables exist, when the database fails, or at the time limit for the start.
      *
      * @throws ConfigurationError for an existing table with a different structure
      */
@@ -86,7 +86,7 @@ export function createPreparation(
   };
 }
 
-/** Returns the faults of an existing table, with its configuration key. Rethrows errors that are not about a table or a setting. */
+/** Returns the faults of an existing table, with its configuration key. Rethrows errors that concern no table or setting. */
 function faultsOf(error: unknown, { key }: SchemaPart, namesake: string | undefined): readonly Fault[] {
   if (error instanceof ConfigurationError) return error.faults;
   const { code, faults } = error as { code?: unknown; faults?: readonly string[] };

@@ -4,7 +4,7 @@ interface Order {
   readonly id: string;
 }
 
-/** A service that stores an order, bills it in a job, and notes the event about the bill in a subscriber. */
+/** A service that stores an order, bills it in a job, and stores the id of the billed order in a subscriber. */
 export const orderService = {
   routes(app, { db, jobs }) {
     app.post("/orders", async (req, res) => {

@@ -2,7 +2,7 @@ import { EXHAUSTED, NOW, returned, TAKE, TOOK } from "./claimed-row.ts";
 import { byKey } from "./lease-fence.ts";
 
 /** Maximum number of exhausted jobs that one statement marks as dead. */
-export const MAX_SPENT = 100;
+export const MAX_EXHAUSTED = 100;
 
 /**
  * Returns the contract's claim (JOB-4, JOB-5, JOB-16) of `$1` jobs for `$2` seconds. It finds locked rows again by key
@@ -25,12 +25,12 @@ function wholeClaim(table: string, columns: string, join: string): string {
 ), expired as materialized (
   select id, available_at from ${table} where status = 'running' and locked_until < ${NOW} and attempts < max_attempts
   order by available_at limit $1::int for update skip locked
-), spent as materialized (
+), exhausted as materialized (
   select id from ${table} where status = 'running' and locked_until < ${NOW} and attempts >= max_attempts
-  limit ${MAX_SPENT} for update skip locked
+  limit ${MAX_EXHAUSTED} for update skip locked
 ), ${markedAndClaimed(table, "select * from pending union all select * from expired")}
 select both_kinds.*, ${columns}${TOOK}
-from (select * from claimed union all select * from buried) as both_kinds
+from (select * from claimed union all select * from made_dead) as both_kinds
 ${join} order by available_ms`;
 }
 
@@ -50,20 +50,20 @@ export function steppingClaimSql(table: string): string {
 ), expired as materialized (
   select id, available_at from ${table} where status = 'running' and locked_until < ${NOW} and attempts < max_attempts and ${tooFew}
   order by available_at limit $1::int for update skip locked
-), spent as materialized (
+), exhausted as materialized (
   select id from ${table} where status = 'running' and locked_until < ${NOW} and attempts >= max_attempts and ${tooFew}
-  limit ${MAX_SPENT} for update skip locked
+  limit ${MAX_EXHAUSTED} for update skip locked
 ), ${markedAndClaimed(table, "select * from pending union all select * from earlier union all select * from expired")}
 select both_kinds.*, ${TOOK}
-from (select * from claimed union all select * from buried) as both_kinds
+from (select * from claimed union all select * from made_dead) as both_kinds
 order by available_ms`;
 }
 
-/** Returns the `with` clauses that mark the rows in `spent` as dead, and claim the first rows in `candidates`. */
+/** Returns the `with` clauses that mark the rows in `exhausted` as dead, and claim the first rows in `candidates`. */
 function markedAndClaimed(table: string, candidates: string): string {
-  return `buried as (
+  return `made_dead as (
   update ${table} as job set status = 'dead', locked_until = null, last_error = '${EXHAUSTED}'
-  from spent where ${byKey("spent")}
+  from exhausted where ${byKey("exhausted")}
   returning ${returned(true)}
 ), claimed as (
   update ${table} as job ${TAKE}

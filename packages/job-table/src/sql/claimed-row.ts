@@ -16,7 +16,7 @@ export interface JobRow extends Record<string, unknown> {
 }
 
 /**
- * A row that a claim returns: a job, or with `spent` a job that is now dead because its lease expired on the last
+ * A row that a claim returns: a job, or with `exhausted` a job that is now dead because its lease expired on the last
  * attempt (JOB-22).
  */
 export interface ClaimedRow extends JobRow {
@@ -24,7 +24,7 @@ export interface ClaimedRow extends JobRow {
   readonly lease: string | null;
   readonly available_ms: number;
   readonly waited_ms: number;
-  readonly spent: boolean;
+  readonly exhausted: boolean;
   /** Milliseconds that the server has used for the statement so far. */
   readonly took_ms: number;
   /** Pages and rows in the table at its last vacuum or analyse, if requested; 0 and -1 if there was none. */
@@ -46,12 +46,12 @@ export const UTC_TEXT = `'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'`;
 export const TAKE: string = `set status = 'running', attempts = least(job.attempts, ${MAX_COUNT}) + 1, locked_until = ${NOW} + $2::float8 * interval '1 second'`;
 
 /** Returns the columns for a {@link ClaimedRow}. Casts are for drivers that return a bigint as a string. */
-export function returned(spent: boolean): string {
+export function returned(exhausted: boolean): string {
   // Use `date_part`, because infinite timestamps cannot be subtracted.
   return `job.id, job.task, job.payload::text as payload, job.attempts::int, job.max_attempts::int, job.request_id,
     job.tenant_id, job.trace, to_char(job.locked_until at time zone 'UTC', ${UTC_TEXT}) as lease,
     date_part('epoch', job.available_at) * 1000 as available_ms,
-    (date_part('epoch', ${NOW}) - date_part('epoch', job.available_at)) * 1000 as waited_ms, ${String(spent)} as spent`;
+    (date_part('epoch', ${NOW}) - date_part('epoch', job.available_at)) * 1000 as waited_ms, ${String(exhausted)} as exhausted`;
 }
 
 export function jobOf(row: ClaimedRow): Job {

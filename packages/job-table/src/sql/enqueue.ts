@@ -14,7 +14,7 @@ export interface Query {
   readonly values: unknown[];
 }
 
-const TOLD = ", case when count(*) > 0 then pg_notify($11, '') end";
+const NOTIFY = ", case when count(*) > 0 then pg_notify($11, '') end";
 
 /**
  * Creates the statements that queue one job. Each returns a row if the job was queued, and none if its id already
@@ -105,7 +105,7 @@ export function enqueueRows(table: string, rows: readonly NewRow[], channel: str
     $9::text[]) as new (id, task, payload, max_attempts, available_at, delay, request_id, tenant_id, trace)
   on conflict (id) do nothing returning id
 ) select count(*)::int as made, case when count(*) < $10::int then array_agg(id) end as ids
-  ${channel === undefined ? "" : TOLD} from made`;
+  ${channel === undefined ? "" : NOTIFY} from made`;
   const column = <K extends keyof NewRow>(key: K): NewRow[K][] => rows.map((row) => row[key]);
   const values: unknown[] = [
     arrayText(column("id")),

@@ -7,7 +7,7 @@ import { HELD } from "./lease-fence.ts";
  * a job is due before the next sweep of a quiet table.
  */
 export function failSql(table: string, notifies: boolean): string {
-  const dead = "lease.bury or job.attempts >= job.max_attempts";
+  const dead = "lease.no_retry or job.attempts >= job.max_attempts";
   const isSoon = `job.status = 'pending' and job.available_at <= statement_timestamp() + ${QUIET_PAUSE_MS} * interval '1 millisecond'`;
   const notified = notifies ? `, case when ${isSoon} then pg_notify($6, '') end` : "";
   return `update ${table} as job set
@@ -17,6 +17,6 @@ export function failSql(table: string, notifies: boolean): string {
     else statement_timestamp() + least(2 * power(2, greatest(least(job.attempts, 10), 1) - 1), 300) * interval '1 second' end,
   last_error = lease.error
 from unnest($1::text[], $2::int[], $3::timestamptz[], $4::text[], $5::bool[])
-  as lease (id, attempts, locked_until, error, bury)
+  as lease (id, attempts, locked_until, error, no_retry)
 where ${HELD} returning job.id, job.status${notified}`;
 }

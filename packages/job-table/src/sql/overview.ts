@@ -62,9 +62,9 @@ export function overviewSql(table: string): string {
     select ${listed}, date_part('epoch', locked_until) * 1000 as ends_ms, coalesce(locked_until < ${NOW}, false) as ended
     from ${table} where status = 'running' order by locked_until, id limit ${LISTED}
   ) as held) as running,
-  (select coalesce(json_agg(buried order by buried.created_ms desc, buried.id), '[]') from (
+  (select coalesce(json_agg(dead_job order by dead_job.created_ms desc, dead_job.id), '[]') from (
     select ${listed}, date_part('epoch', created_at) * 1000 as created_ms, left(last_error, ${ERROR_LENGTH}) as error,
       coalesce(length(last_error) > ${ERROR_LENGTH}, false) as cut
     from (select * from ${table} where status = 'dead' order by created_at desc, id limit ${LISTED}) as newest
-  ) as buried) as dead`;
+  ) as dead_job) as dead`;
 }

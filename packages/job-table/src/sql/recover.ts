@@ -11,7 +11,7 @@ export interface RecoveredRow extends Record<string, unknown> {
   readonly ended: number;
   /** Number of these leases on a last attempt; {@link deadLetterSql} marks their jobs as dead. */
   readonly exhausted: number;
-  /** Latest expiry time among the expired leases, in epoch ms; null if no lease has expired. */
+  /** Latest expiry time among these leases, in epoch ms; null if there are none. */
   readonly reached_ms: number | null;
   /** Whether any lease had expired, including those locked by other sessions. */
   readonly any: boolean;

@@ -88,7 +88,7 @@ export interface WorkerOptions<Received extends AnyTasks = AnyTasks> {
    * visibility timeout.
    */
   readonly jobTimeoutSeconds?: number | undefined;
-  /** Seconds that `stop()` waits for running jobs (JOB-26). Default: 25. */
+  /** Seconds that `stop()` waits for running jobs (JOB-26), 0 to 86,400. Default: 25. */
   readonly drainSeconds?: number | undefined;
   /**
    * Milliseconds between polls of an idle table, 10 to 1,000; values above 500 act like 500 (JOB-34). A listening
@@ -105,7 +105,7 @@ export interface WorkerOptions<Received extends AnyTasks = AnyTasks> {
    * a message. With false, any worker claims the job. Default: true.
    */
   readonly claimOnEnqueue?: boolean | undefined;
-  /** Time limit for one statement, in milliseconds. Default: 10,000. */
+  /** Time limit for one statement, in milliseconds, 10 to 600,000. Default: 10,000. */
   readonly commandTimeoutMs?: number | undefined;
   /** Seconds between `depth` events, each of which reads the whole table; 0 turns them off. Default: 0. */
   readonly depthEverySeconds?: number | undefined;

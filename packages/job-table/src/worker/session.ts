@@ -50,7 +50,7 @@ export function createPoolSession(db: Database, timeoutMs: number): Session {
 
 /** Returns the pool whose connections emit notifications; undefined without such a pool. */
 export function listeningPool(db: Database): Connectable | undefined {
-  // A database from `@svc/database` lends wrapped connections without notifications. Its inner pool has them.
+  // The connections of a database from `@svc/database` are wrapped and emit no notifications; those of its inner pool do.
   const { pool } = db as { readonly pool?: unknown };
   if (typeof pool === "object" && pool !== null && isPool(pool as Database)) return pool as Connectable;
   return isPool(db) ? db : undefined;
@@ -59,7 +59,7 @@ export function listeningPool(db: Database): Connectable | undefined {
 // A worker needs two connections; this number remains for its handlers and other callers.
 const SPARE = 4;
 
-/** Returns whether a pool is large enough to lend a worker a second connection permanently. */
+/** Returns whether a pool is large enough for a worker to keep a second connection. */
 export function isLarge(pool: Connectable): boolean {
   return (sizeOf(pool) ?? 0) >= SPARE + 2;
 }

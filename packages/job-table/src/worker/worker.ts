@@ -38,8 +38,8 @@ export interface Worker extends AsyncDisposable {
   readiness(): ReadinessCheck;
 }
 
-// Interval of sweeps for leases whose expiry no earlier sweep could foresee (JOB-34), because another program changed
-// them.
+// Maximum interval between sweeps of a table that is not quiet. A sweep also finds leases whose expiry time another program
+// has changed (JOB-34).
 const MAX_SWEEP_MS = 500;
 // How long aborted handlers may take to return, and how long writing their completions may take.
 const SETTLE_MS = 1000;

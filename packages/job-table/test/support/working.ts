@@ -9,7 +9,7 @@ export interface Working extends AsyncDisposable {
   /** Returns the job ids of one kind of event, in order. */
   ids(type: WorkerEvent["type"]): string[];
   /** Waits until `count` events of a kind have occurred. */
-  told(type: WorkerEvent["type"], count?: number): Promise<void>;
+  reported(type: WorkerEvent["type"], count?: number): Promise<void>;
 }
 
 /** Starts a worker on a bench. */
@@ -33,7 +33,7 @@ export function work(bench: Bench, options: Omit<WorkerOptions, "table">): Worki
     worker,
     events,
     ids,
-    told: async (type, count = 1) =>
+    reported: async (type, count = 1) =>
       void (await until(`${count} x ${type}`, () => ids(type).length >= count, 30_000)),
     [Symbol.asyncDispose]: () => worker.stop(),
   };

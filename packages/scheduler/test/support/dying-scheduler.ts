@@ -32,7 +32,7 @@ const scheduler = createScheduler({
   now: () => nowMs,
 });
 process.stdout.write("ready");
-const [told] = (await once(process.stdin, "data")) as [Buffer];
-nowMs = Number(told.toString());
+const [line] = (await once(process.stdin, "data")) as [Buffer];
+nowMs = Number(line.toString());
 await scheduler.runDue();
 process.exit(0);

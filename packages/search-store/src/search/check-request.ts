@@ -40,7 +40,7 @@ export const REQUEST_MEMBERS: readonly string[] = [
   "candidates",
   "signal",
 ];
-/** Longest query in bytes; models embed little more. */
+/** Maximum size of a query in bytes; embedding models accept little more. */
 const MAX_QUERY_BYTES = 16_384;
 const MAX_WEIGHT = 1000;
 const MAX_RRF_K = 10_000;

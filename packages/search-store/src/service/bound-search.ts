@@ -48,7 +48,7 @@ export interface BoundCall {
 
 /** Options of `ingest()`. */
 export interface BoundIngest extends BoundCall {
-  /** Metadata of each chunk; the members of a chunk's own `meta` win. Default: `{}`. */
+  /** Metadata of each chunk; the members of a chunk's own `meta` take precedence. Default: `{}`. */
   readonly metadata?: Meta | undefined;
   /** Cancels the ingest, even while it waits for embeddings. Default: none. */
   readonly signal?: AbortSignal | undefined;
@@ -91,7 +91,7 @@ export interface BoundSearch {
   /** Deletes a document; returns its number of chunks. */
   deleteDocument(document: string, options?: BoundCall): Promise<number>;
   stats(options?: BoundCall): Promise<Stats>;
-  /** Returns the chunks of a text, in the size of this service. */
+  /** Splits a text into chunks, with the chunk size and overlap of this service. */
   split(text: string): string[];
   /** Returns whether to queue a text with this number of chunks: there is a queue, and the number exceeds `inlineChunks`. */
   isLarge(chunkCount: number): boolean;

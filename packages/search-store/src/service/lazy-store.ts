@@ -37,7 +37,7 @@ export interface LazyStore {
   prepare(): Promise<void>;
   /** Reports the state for `/ready`, and opens the store if its server has pgvector by now. */
   check(signal: AbortSignal): Promise<CheckResult>;
-  /** Closes an embedded database. The caller closes its own one. */
+  /** Closes the embedded database. The caller closes the database that it passed as `db`. */
   close(): Promise<void>;
 }
 
@@ -155,7 +155,7 @@ export function createLazyStore(given: LazyStoreOptions): LazyStore {
     check,
     async close() {
       closing.abort();
-      // An embedded database that is being opened closes itself.
+      // Wait for an embedded database that is still being opened: `inFolder` closes it after the abort.
       if (inFolder.pending) await inFolder().catch(() => undefined);
       await folder?.close();
     },

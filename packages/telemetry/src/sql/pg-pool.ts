@@ -30,7 +30,7 @@ export function poolOf(target: unknown): PgPool {
   throw new TypeError(`traceQueries() needs a pg Pool or an object with a pool; got ${kindOf(target)}`);
 }
 
-/** Returns the `pg` pool that a value is, or has as its member `pool`; undefined for any other value. */
+/** Returns a value that is a `pg` pool, or the `pg` pool in its member `pool`; undefined for any other value. */
 export function poolIn(value: unknown): PgPool | undefined {
   if (isPgPool(value)) return value;
   const { pool } = Object(value) as { readonly pool?: unknown };

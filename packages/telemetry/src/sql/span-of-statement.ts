@@ -10,7 +10,7 @@ export interface SpanOfStatement {
 }
 
 const MAX_PLAIN = 1000;
-/** Fewer, because a statement with values, such as `limit 1`, may be a new one at every call. */
+/** Lower than `MAX_PLAIN`, because a statement with values, such as `limit 1`, may differ at every call. */
 const MAX_WITH_VALUES = 100;
 const MAX_READ_CHARACTERS = 10_000;
 
@@ -25,7 +25,7 @@ export function createSpanOfStatement(recordStatement: boolean): (text: string) 
 
   function describe(text: string, isCut: boolean): SpanOfStatement & { readonly hasLiterals: boolean } {
     const { operation, table: known, hasLiterals } = describeStatement(text);
-    // A statement behind the cut may use other tables.
+    // The text after the cut may use other tables.
     const table = isCut ? undefined : known;
     const attributes: Record<string, string> = { "db.system": "postgresql" };
     if (operation !== undefined) attributes["db.operation"] = operation;

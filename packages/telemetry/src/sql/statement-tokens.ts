@@ -113,7 +113,7 @@ function endOfEscaped(text: string, from: number): number {
   return text.length;
 }
 
-/** Includes letters that follow the digits, as in `0xff`, `1e-3` and malformed numbers. */
+/** Returns the end of a number, with the letters that follow its digits, as in `0xff`, `1e-3` and malformed numbers. */
 function endOfNumber(text: string, start: number): number {
   let at = endOfRun(text, start, LETTER | DIGIT);
   while (text[at] === "." || isExponentSign(text, at)) at = endOfRun(text, at + 1, LETTER | DIGIT);
@@ -125,7 +125,7 @@ function isExponentSign(text: string, at: number): boolean {
   return (text[at] === "+" || text[at] === "-") && (text[at - 1] === "e" || text[at - 1] === "E");
 }
 
-/** Returns the end of the characters of some classes. */
+/** Returns the end of a run of characters that belong to these classes. */
 function endOfRun(text: string, from: number, classes: number): number {
   let at = from;
   while ((classAt(text, at) & classes) !== 0) at += 1;
@@ -144,7 +144,7 @@ const ASCII = Uint8Array.from({ length: 128 }, (_, code) => {
   return character === "$" ? DOLLAR : 0;
 });
 
-/** PostgreSQL treats all characters outside ASCII as letters. */
+/** Returns the class of a character. PostgreSQL treats all characters outside ASCII as letters. */
 function classAt(text: string, at: number): number {
   const code = text.charCodeAt(at);
   return code >= 128 ? LETTER : (ASCII[code] ?? 0);

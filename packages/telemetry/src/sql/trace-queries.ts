@@ -34,7 +34,7 @@ export function createQueryTracer(options: QueryTracerOptions): (target: TracedP
   const clients = new WeakSet<PgClient>();
   const unfinished = new WeakMap<PgClient, Set<StartedSpan>>();
 
-  /** Runs code of the tracing. */
+  /** Runs tracing code, and reports its error instead of throwing it. */
   function attempt<T>(work: () => T): T | undefined {
     try {
       return work();

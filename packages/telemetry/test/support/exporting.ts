@@ -1,6 +1,6 @@
 import { telemetry, type TelemetryMiddleware, type TelemetryOptions } from "@svc/telemetry";
 
-/** Returns tracing of the service `orders` that is ready. The caller stops it. */
+/** Returns the `telemetry()` middleware of a service `orders`, once it is ready. The caller stops it. */
 export async function openTracing(options: Partial<TelemetryOptions>): Promise<TelemetryMiddleware> {
   const tracing = telemetry({ service: "orders", env: "dev", ...options });
   await tracing.ready;

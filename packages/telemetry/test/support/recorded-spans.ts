@@ -13,7 +13,7 @@ export interface StatementSpan {
   readonly failed: boolean;
 }
 
-/** Spans in the memory of a test. */
+/** Records statement spans in memory. */
 export interface RecordedSpans extends StatementSpans {
   /** All spans, in the order in which they were started. */
   readonly all: readonly StatementSpan[];

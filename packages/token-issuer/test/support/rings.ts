@@ -43,7 +43,7 @@ export function refusal(run: () => unknown, reason: string): KeyRingError {
   return error;
 }
 
-/** Reads a value, which another thread or the file system changes, until it satisfies `holds`, and returns it. */
+/** Reads a value repeatedly until `holds` accepts it, because another thread or the file system changes it. Returns the value. */
 export async function eventually<T>(read: () => T, holds: (value: T) => boolean): Promise<T> {
   const end = performance.now() + 15_000;
   for (;;) {

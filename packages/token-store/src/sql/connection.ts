@@ -80,7 +80,7 @@ export function createConnection(options: ResolvedTokenStore) {
   };
 }
 
-/** Returns whether the database did not respond in time. Any other error is a response. */
+/** Returns whether an error means that the database is unreachable or too slow. Any other error is a response. */
 function isOutage(error: unknown): boolean {
   if (error instanceof DeadlineError || error instanceof BreakerOpenError) return true;
   const state = sqlStateOf(error);

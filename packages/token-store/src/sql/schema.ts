@@ -40,8 +40,7 @@ export function tokenStoreStatements(table: string = DEFAULT_TABLE): readonly st
 }
 
 /**
- * Creates the table if it is missing. Only checks an existing table, for which the right to read the catalogue
- * suffices.
+ * Creates the table if it is missing. Only checks an existing table, which needs no privilege beyond reading the catalog.
  *
  * @throws SchemaError when the existing table cannot serve as the store
  */

@@ -25,7 +25,7 @@ import {
  */
 export interface PostgresTokenStore extends SharedTokenStore, AsyncDisposable {
   /**
-   * Creates the table and its index if they are missing. Needs the right to create them only then.
+   * Creates the table and its index if they are missing; only then needs the privilege to create them.
    *
    * @throws SchemaError when the existing table cannot serve as the store; server errors
    */
@@ -88,7 +88,7 @@ export function createPostgresTokenStore(given: PostgresTokenStoreOptions): Post
     return row;
   }
 
-  /** Runs a write without effect when the server starts it after the caller's deadline. Returns its result. */
+  /** Runs a write that has no effect if the server starts it after the caller's deadline. Returns its result. */
   async function writeWhileDue(statement: (latestMs: number) => string): Promise<unknown> {
     const until = now() + timeoutMs;
     for (;;) {

@@ -75,7 +75,7 @@ export async function waiter(pool: Pool, other = 0): Promise<number> {
 }
 
 /** Waits until no backend waits for a lock. */
-export async function nobodyWaits(pool: Pool): Promise<void> {
+export async function noCallWaits(pool: Pool): Promise<void> {
   await until("no backend waits for a lock", async () => {
     const { rows } = await pool.query(
       "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",

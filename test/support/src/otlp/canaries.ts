@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 
-/** Places from which a value could get into a trace. */
+/** The inputs from which a value could leak into a trace, a log line or a page. */
 const kinds = [
   "unmatchedPath",
   "matchedParameter",
@@ -31,7 +31,7 @@ const kinds = [
 
 export type CanaryKind = (typeof kinds)[number];
 
-/** A unique value for each place. */
+/** A unique value for each input. */
 export type Canaries = Readonly<Record<CanaryKind, string>>;
 
 export function newCanaries(): Canaries {
@@ -47,8 +47,8 @@ export interface Written {
 }
 
 /**
- * Returns where values were written, by kind: `export`, a page's path, or the message of a log line with the member that
- * contains the value. Omits kinds without a place.
+ * Returns where each value was found, by kind: `export`, a page's path, or the message of a log line with the member that
+ * contains the value. Omits kinds whose value was not found.
  */
 export function placesOf(
   values: Readonly<Record<string, string>>,

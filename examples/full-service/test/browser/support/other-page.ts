@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Certificate } from "./certificate.ts";
 
-/** A page of another site. Leaving the block removes it. */
+/** A page of another origin. Disposal stops its server. */
 export interface OtherPage extends AsyncDisposable {
   readonly url: string;
 }

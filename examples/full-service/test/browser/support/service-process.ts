@@ -12,7 +12,7 @@ export interface ServiceProcess {
 
 const script = fileURLToPath(new URL("./start-staging.ts", import.meta.url));
 
-/** Starts the service with this file and environment; of this process's environment it gets only what Node needs. */
+/** Starts the service with this file and environment. It inherits only the environment variables that Node needs. */
 export async function startServiceProcess(
   file: string,
   env: Readonly<Record<string, string>>,
