@@ -109,7 +109,7 @@ async function warmUp(scene: Scene, run: Run, report: Report): Promise<number> {
   load.resume();
   await delay(WARM_UP_MS);
   let rate = FIRST_RATE;
-  // Slow requests of a variant do not show the cost of a request.
+  // Calibrate the rate only without a variant, because a variant is slow by design.
   if (!run.quick && run.variant === asBuilt) {
     for (let turn = 0; turn < 3; turn++) {
       const share = await cpuShare(scene);

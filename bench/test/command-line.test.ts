@@ -34,7 +34,7 @@ describe("npm run bench", () => {
     }
   });
 
-  it("lists the cases for an unknown case, and rejects invalid options", async () => {
+  it("rejects an unknown case and invalid options, and lists the known cases", async () => {
     expect((await run("http", "--only", "nothing")).stderr).to.match(
       /no case nothing; there are .*node-http/,
     );

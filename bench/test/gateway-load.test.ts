@@ -45,7 +45,7 @@ describe("the load generators of the benchmark gateway-load", () => {
 });
 
 describe("the benchmark gateway-load", () => {
-  it("lists the known cases for an unknown name", async () => {
+  it("rejects an unknown case, and lists the known cases", async () => {
     const options = { only: ["nothing"] } as unknown as BenchOptions;
     const message = await gatewayLoad.run(options).then(String, (error: Error) => error.message);
     const names = proxies.map(({ name }) => name);

@@ -55,7 +55,7 @@ describe("the keyset benchmark", () => {
     expect(await fetchesOf("jwks-rsa-limited")).to.equal(9);
   });
 
-  it("lists the cases for an unknown case", async () => {
+  it("rejects an unknown case, and lists the known cases", async () => {
     const { options } = collecting({ only: ["nothing"] });
     const outcome: unknown = await keyset.run(options).catch((error: unknown) => error);
     expect(String(outcome)).to.include(

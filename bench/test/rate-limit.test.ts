@@ -6,7 +6,7 @@ import { start } from "../rate-limit/subject.ts";
 import { boundaryVerdicts, costVerdicts, memoryVerdicts } from "../rate-limit/verdicts.ts";
 
 describe("the benchmark of rate limits", () => {
-  it("lists its cases for an unknown name", async () => {
+  it("rejects an unknown case, and lists the known cases", async () => {
     const options = { only: ["nothing"] } as unknown as BenchOptions;
     const message = await rateLimits.run(options).then(String, (error: Error) => error.message);
     expect(message).to.match(/^there is no case nothing; there are none, svc-memory, .*, memory$/);

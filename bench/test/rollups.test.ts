@@ -41,7 +41,7 @@ describe("the rollups benchmark", () => {
     expect(verdictOf("a", 7, {})).to.deep.equal({ mark: "", text: "a: 7.00 x" });
   });
 
-  it("lists the cases for an unknown case", async () => {
+  it("rejects an unknown case, and lists the known cases", async () => {
     const run = rollups.run({ ...options, only: ["nothing"] });
     const reason = await run.then(
       () => "none",

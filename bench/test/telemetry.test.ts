@@ -19,7 +19,7 @@ function marks(costs: Readonly<Record<string, number>>): readonly string[] {
 }
 
 describe("the telemetry benchmark", () => {
-  it("lists the known cases for an unknown name", async () => {
+  it("rejects an unknown case, and lists the known cases", async () => {
     const options = { only: ["nothing"] } as unknown as BenchOptions;
     const message = await telemetry.run(options).then(String, (error: Error) => error.message);
     expect(message).to.equal(`there is no case nothing; there are ${names.join(", ")}`);

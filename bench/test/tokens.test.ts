@@ -67,7 +67,7 @@ describe("the tokens benchmark", function () {
     expect(figures.every(({ value }) => value > 0)).to.equal(true);
   });
 
-  it("lists the known cases for an unknown name, and starts only the needed servers", async () => {
+  it("rejects an unknown case and lists the known ones, and starts only the needed servers", async () => {
     const groups = groupsOf(servers);
     expect(() => chosen(groups, ["nothing"])).to.throw(
       "there is no case nothing; there are hs256, rs256, es256, eddsa, memory, redis, postgres, redis-check",

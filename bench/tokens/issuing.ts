@@ -16,7 +16,7 @@ export interface Issuing {
   readonly verify: (token: string) => Promise<Verification>;
 }
 
-/** The request of a typical service for a pair. */
+/** The request of a typical service for a pair of tokens. */
 export const pairRequest: PairRequest = {
   subject: "6f1d6c0e-3a53-4d8f-9a51-0f4f8f0a7b21",
   scopes: ["items:read", "items:write", "orders:read"],

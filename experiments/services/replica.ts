@@ -24,7 +24,7 @@ async function uploadedBytes(body: AsyncIterable<Uint8Array>): Promise<number> {
   return bytes;
 }
 
-/** Executes an order, and reports this in a line that survives the process. */
+/** Executes an order, and then prints it, so that the experiment knows it even if this process is killed. */
 async function execute(order: string): Promise<void> {
   await delay(30);
   process.stdout.write(`${JSON.stringify({ order })}\n`);

@@ -89,7 +89,7 @@ describe("a file of expenses", function () {
     await untilActivity(running.url, 60, "steps");
   });
 
-  it("TEN-6 AUTH-15 needs the right to write, and its import is invisible to other tenants", async () => {
+  it("TEN-6 AUTH-15 is rejected without the write scope, and its import is invisible to other tenants", async () => {
     const place = await sendFile(running.url, `${header}\n${rowsOf(1)}`, "mine");
     expect((await caller(running.url, "theirs").get(place)).status).to.equal(404);
     for (const wrong of ["/imports/1", "/imports/%00", `/imports/${"0".repeat(32)}`]) {

@@ -59,7 +59,7 @@ describe("createDatabase({ pool })", function () {
     });
   });
 
-  it("changes no setting of a connection, and lends the same connection again", async () => {
+  it("leaves a connection's settings unchanged, and uses the same connection again", async () => {
     const pool = poolOf({ max: 1 });
     const settings = async (): Promise<unknown> =>
       (await pool.query("select name, setting from pg_settings order by name")).rows;

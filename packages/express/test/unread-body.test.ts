@@ -274,7 +274,7 @@ describe("a body whose type no parser in the route accepts", () => {
       expect([answer.status, seen]).to.deep.equal([500, ["order 7", undefined]]);
     });
 
-    it("passes its 415 to the application's own error handler (ERR-18)", async () => {
+    it("causes a 415 error in the application's own error handler (ERR-18)", async () => {
       await using test = await startService({
         app: express(),
         routes(app) {

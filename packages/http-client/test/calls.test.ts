@@ -167,7 +167,7 @@ describe("a call", () => {
   });
 
   for (const status of [400, 401, 404, 409, 429]) {
-    it(`returns a response with the status ${status}, and throws it with throwOn4xx`, async () => {
+    it(`returns a response with the status ${status}, and throws an error instead with throwOn4xx`, async () => {
       await using upstream = await openUpstream((res) => res.writeHead(status).end("upstream's secret"));
       await using client = clientOf(upstream.url);
       expect((await client.get("/a")).status).to.equal(status);

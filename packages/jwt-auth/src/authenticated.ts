@@ -16,8 +16,8 @@ export type AuthenticatedLocals = Record<string, any> & { readonly [AUTHENTICATE
  */
 export interface AuthGuard {
   (req: IncomingMessage, res: ServerResponse, next: Next): void;
-  // TypeScript infers from the last signature. The locals are the only type parameter of an Express route that handlers
-  // share and that no handler of an application normally sets; the request has them as the type of `req.res`.
+  // TypeScript infers the type parameters of a route from the last signature. It marks `Locals`, because all handlers of a
+  // route share this parameter and applications rarely set it. `CallerOf` finds the mark in the type of `req.res.locals`.
   (req: IncomingMessage, res: ServerResponse & { readonly locals: AuthenticatedLocals }, next: Next): void;
 }
 

@@ -2,7 +2,7 @@ import { type Description, isRecord } from "./description.ts";
 import { bodyExample, parameterValue } from "./examples.ts";
 import { resolve } from "./references.ts";
 
-/** The parts of a request that a description fills, or the reason why it cannot fill them. */
+/** A request built from the values in the OpenAPI description, or the reason why it cannot be built. */
 export type Filled =
   | {
       /** Path and query. */

@@ -138,7 +138,7 @@ describe("the command", () => {
     }
   });
 
-  it("exits with 2 and the reason if nothing can be loaded", async () => {
+  it("exits with code 2 and prints the reason if there is no route to load", async () => {
     await using target = await startTarget({ descriptionStatus: 404 });
     const { code, stdout, stderr } = await command([target.url, ...short]);
     expect(stderr).to.equal(

@@ -83,7 +83,7 @@ describe("redaction", () => {
       expect(JSON.parse(line)).to.deep.include({ ...fields, message: "bearer token refused" });
     });
 
-    it(`keeps the members of JSON in a string after a field with the value ${header} (LOG-2)`, () => {
+    it(`does not redact JSON members in a string that follow a member with the value ${header} (LOG-2)`, () => {
       const body = JSON.stringify({ at: header, message: "kept", [header]: null }, null, 1);
       expect(JSON.parse(written({ body, note: `got ${body}` }))).to.deep.include({
         body,

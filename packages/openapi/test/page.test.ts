@@ -75,7 +75,7 @@ describe("the page of the document", () => {
     expect(textOf(operationOf(html, "get", "/reports/{month}"))).to.contain("month path yes string 2026-03");
   });
 
-  it("DOC-3 shows the members of a body once for a schema that contains itself, and an example", () => {
+  it("DOC-3 shows an example of a request body, and lists the members of a recursive schema once", () => {
     const html = operationOf(pageOf(expenses), "post", "/expenses");
     const [list = ""] = /<h4>Request body<\/h4>[^]*?(?=<pre)/.exec(html) ?? [];
     expect(textOf(list).trim().split(/\s+/).join(" ")).to.equal(

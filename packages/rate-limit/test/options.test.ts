@@ -62,7 +62,7 @@ describe("the options of rateLimit()", () => {
     ]);
   });
 
-  it("reject options in route() that only rateLimit() accepts", () => {
+  it("are rejected in route() if only rateLimit() accepts them", () => {
     expect(() => rateLimit().route({ exemptPaths: ["/x"] } as never)).to.throw(
       ConfigurationError,
       "exemptPaths",

@@ -63,7 +63,7 @@ describe("the schema of a rollup", function () {
     expect(await rejection(define({ name: "short" }).ensureSchema(pool))).to.be.instanceOf(SchemaError);
   });
 
-  it("is not created for a source that cannot be added up", async () => {
+  it("is not created if the source's table, columns or condition are missing or unsuitable", async () => {
     const wrong: readonly (readonly [string, Partial<RollupOptions["source"]>])[] = [
       ["nothing is missing", { table: "nothing" }],
       ["expenses has no column at", { timeColumn: "at" }],

@@ -15,7 +15,7 @@ function isBelow(ratio: number, traceId: string): boolean {
   return hash < Math.floor(ratio * 0xffff_ffff);
 }
 
-/** Returns the headers that a service sends on when it is called with these. */
+/** Returns the headers that a service propagates for a request with the given headers. */
 async function relayed(
   tracing: TelemetryMiddleware,
   headers: Readonly<Record<string, string>>,

@@ -21,7 +21,7 @@ export interface WebEdge {
   readonly formBody: Middleware;
 }
 
-/** Returns the edge of a service of the kind `web` (PROF-7). */
+/** Returns the page headers, the same-origin check and the form parser of a service of the kind `web` (PROF-7). */
 export function webEdge(code: ResolvedServiceOptions, { service, plugin }: AnyConfig): WebEdge {
   const isOwnBody = readsOwnBody(allBodyPaths(service, code));
   return {

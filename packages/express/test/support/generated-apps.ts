@@ -144,7 +144,7 @@ export const appPlans: fc.Arbitrary<AppPlan> = fc.record({
   classes: fc.boolean(),
 });
 
-/** Returns the path prefix of a plan's responses; the index of a response follows it. */
+/** Returns the path prefix of the routes of a plan; the index of the response follows it. */
 export function prefixOf({ place }: AppPlan): string {
   return { top: "/", mounted: "/a/", "mounted twice": "/a/b/", "in a router": "/a/" }[place];
 }
