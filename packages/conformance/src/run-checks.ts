@@ -62,18 +62,19 @@ async function judge(kit: Kit, check: Check, deadline: number): Promise<Verdict>
     check.windowed === true ? 4 * graceSeconds + 2 * requestSeconds : 0,
   );
   const leftMs = Math.min(seconds * 1000, deadline - performance.now());
-  if (leftMs <= 0) return fail("the run exceeded its time limit (totalSeconds)", "a verdict in time");
+  if (leftMs <= 0)
+    return fail("the run exceeded its time limit (totalSeconds)", "a result within the time limit");
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<Verdict>((resolve) => {
     timer = setTimeout(() => {
-      resolve(fail(`no verdict within ${Math.round(leftMs / 1000)} s`, "a verdict in time"));
+      resolve(fail(`no result within ${Math.round(leftMs / 1000)} s`, "a result within the time limit"));
     }, leftMs);
   });
   try {
     return await Promise.race([check.run(kit), late]);
   } catch (error) {
     if (error instanceof NoAnswer) return fail(error.message, "a response");
-    return fail(`the check threw an error: ${short(String(error))}`, "a verdict");
+    return fail(`the check threw an error: ${short(String(error))}`, "a result");
   } finally {
     clearTimeout(timer);
   }

@@ -92,7 +92,7 @@ describe("a run always ends", function () {
       for (const { id, verdict } of failures(report)) {
         expect(verdict, id)
           .to.have.property("seen")
-          .that.matches(/no complete answer within 2 s|no verdict within|the run exceeded its time limit/);
+          .that.matches(/no complete answer within 2 s|no result within|the run exceeded its time limit/);
       }
       expect(messagesOf(failures(report))).to.include("SYS-1: no complete answer within 2 s (GET /health)");
     });

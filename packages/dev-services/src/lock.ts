@@ -53,7 +53,8 @@ export function withLock<T>(file: string, ms: number, work: () => T): T {
   const end = performance.now() + ms;
   const nothing = new Int32Array(new SharedArrayBuffer(4));
   while (!take(lock)) {
-    if (performance.now() > end) throw new Error(`another process has held ${lock} for ${ms / 1000} s`);
+    if (performance.now() > end)
+      throw new Error(`another process has held ${lock} for ${ms / 1000} s; delete it if none is running`);
     Atomics.wait(nothing, 0, 0, 50);
   }
   try {

@@ -101,7 +101,7 @@ async function resultOf(check: ReadinessCheck, signal: AbortSignal): Promise<Che
     const result: unknown = await withDeadline(CHECK_MS, (ends) => check.check(ends), { signal });
     if (isObject(result) && typeof result["healthy"] === "boolean")
       return { ...result, healthy: result["healthy"], detail: textOf(result["detail"]) };
-    return { healthy: false, detail: "the check did not return whether it is healthy" };
+    return { healthy: false, detail: "the check must return an object with a boolean healthy" };
   } catch (error) {
     const { error: name = "unknown error" } = safeFields(error);
     return { healthy: false, detail: `the check failed (${name})` };

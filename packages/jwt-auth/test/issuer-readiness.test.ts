@@ -28,7 +28,7 @@ describe("the readiness check of several issuers with an application's key sourc
       const { healthy, critical, detail } = await resultWith(() => result);
       expect([healthy, critical]).to.eql([false, true]);
       expect(detail).to.equal(
-        `${OWN}: the check did not return whether it is healthy; ${FETCHED}: no keys fetched yet`,
+        `${OWN}: the check must return an object with a boolean healthy; ${FETCHED}: no keys fetched yet`,
       );
     }
     const { healthy, critical, detail } = await resultWith(async () => ({ healthy: true, detail: {} }));

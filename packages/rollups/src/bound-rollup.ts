@@ -58,7 +58,7 @@ export function bindRollup(rollup: Rollup, given: BoundRollupOptions): BoundRoll
   if (definitionOf(rollup) === undefined)
     throw optionError(names, "rollup", "must be a rollup returned by defineRollup()");
   if (refresh === "job" && jobs === undefined)
-    throw optionError(names, "refresh", 'is "job", which needs a queue');
+    throw optionError(names, "refresh", `is "job", which needs a queue; pass ${names.of("jobs")}`);
 
   function queue(): RefreshQueue {
     if (jobs !== undefined) return jobs;

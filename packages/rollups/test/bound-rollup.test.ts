@@ -58,7 +58,7 @@ describe("bindRollup()", function () {
     const { pool: db, rollup } = each;
     expect(() => bindRollup(rollup, { db, refresh: "job" })).to.throw(
       ConfigurationError,
-      'refresh: is "job", which needs a queue',
+      'refresh: is "job", which needs a queue; pass jobs',
     );
     expect(() => bindRollup({} as never, { db })).to.throw(
       ConfigurationError,

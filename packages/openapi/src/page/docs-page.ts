@@ -66,7 +66,7 @@ function sections(document: OpenApiDocument): readonly Html[] {
     return markup`<section>
 <h2>${tag || (groups.length === 1 ? "Operations" : "Other operations")}</h2>
 ${description !== "" && markup`<p class="text">${description}</p>`}
-${shown}${hidden > 0 && markup`<p>The document has ${hidden} more.</p>`}</section>
+${shown}${hidden > 0 && markup`<p>${hidden} more operations are in the document.</p>`}</section>
 `;
   }
 
