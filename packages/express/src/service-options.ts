@@ -19,7 +19,14 @@ import type { AnyPlugin, CodeEntries } from "@svc/plugin";
 import { builtInPlugins } from "./plugins/built-in.ts";
 import { type OwnConnections, ownOptions, withOwnConnections } from "./own-options.ts";
 import { codeObject, codeOptions, pluginKind, refuseNames } from "./plugins/code-options.ts";
-import { type DefinedTasks, type KeysOf, type OwnPlugins, type Service, serviceMembers } from "./service.ts";
+import {
+  type DefinedTasks,
+  type KeysOf,
+  type OwnPlugins,
+  type QueuedBy,
+  type Service,
+  serviceMembers,
+} from "./service.ts";
 import {
   type JobCode,
   type JobDatabase,
@@ -70,7 +77,7 @@ export type ServiceOptions<
 interface BuiltInOptions<P extends OwnPlugins, T extends DefinedTasks>
   extends
     OwnConnections,
-    Omit<OptionsOf<typeof serviceOptions>, "routes" | "plugins" | "jobs" | "subscribers"> {
+    Omit<OptionsOf<typeof serviceOptions>, "routes" | "plugins" | "jobs" | "subscribers" | "schedules"> {
   /** Registers the application's routes. Called once, before the service starts. Default none. */
   readonly routes?: ((app: Express, service: Service<P, T>) => void | Promise<void>) | undefined;
   /** Custom plugins; each is switched on by its name in `[plugins] enabled`. Default none. */
@@ -86,11 +93,16 @@ interface BuiltInOptions<P extends OwnPlugins, T extends DefinedTasks>
    */
   readonly subscribers?: ServiceSubscribers | undefined;
   /**
+   * Job schedules by name: `{ cron: "30 2 * * *", zone: "Europe/Berlin", task }` or `{ everySeconds: 60, task }`.
+   * Requires the plugin `queue` and, if this process runs jobs, a handler in `jobs` for every task. Default none.
+   */
+  readonly schedules?: Schedules<QueuedBy<NotInferred<T>>> | undefined;
+  /**
    * Authentication options that need code: the revocation store, a second location for tokens, the refresh hook, custom
    * keys, and handlers for sign-in with providers. Requires the plugin `auth`. Default none.
    */
   readonly auth?: AuthCode | undefined;
-  /** Options in code for the plugin `queue`: the guard of its page, and the tasks, which type `service.jobs`. Default none. */
+  /** Options in code for the plugin `queue`: the guard of its page, and the tasks, which type `service.jobs` and `schedules`. Default none. */
   readonly queue?: (QueueCode & { readonly tasks?: T | undefined }) | undefined;
   /**
    * Options in code for the plugin `openapi`: more members of `info`, descriptions of tags, the cookie with the token, and
@@ -167,10 +179,6 @@ const serviceOptions = defineOptions("createService()", {
   subscribers: {
     kind: k.optional(k.objectWith<ServiceSubscribers>("an object of subscribers by event type")),
   },
-  /**
-   * Job schedules by name: `{ cron: "30 2 * * *", zone: "Europe/Berlin", task }` or `{ everySeconds: 60, task }`.
-   * Requires the plugin `queue` and, if this process runs jobs, a handler in `jobs` for every task. Default none.
-   */
   schedules: { kind: k.optional(k.objectWith<Schedules>("an object of schedules by name")) },
   /**
    * Whether this process serves the application's requests (`server`), runs jobs (`worker`), or both. A worker still

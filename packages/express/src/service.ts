@@ -37,6 +37,9 @@ type PartsOfAll<P extends AnyPlugin> =
     ? { readonly [N in keyof All]: All[N] | undefined }
     : never;
 
+/** The payloads of the tasks `T` before their schemas, by task. */
+export type QueuedBy<T extends DefinedTasks> = T extends Tasks<infer Queued, AnyTasks> ? Queued : never;
+
 /** The members of the built-in plugins; `jobs` accepts the jobs of the tasks `T`. */
 type BuiltInParts<T extends DefinedTasks> = Omit<PartsOfAll<BuiltIn>, "jobs"> & {
   readonly jobs:

@@ -94,6 +94,13 @@ describe("createService({ queue: { tasks }, jobs })", function () {
       });
       // @ts-expect-error -- the payload before the schema has a text
       await jobs?.enqueue({ task: "mail.send", payload: { to: 3 } });
+      const known = {
+        "mail.monday": { everySeconds: 60, task: "mail.send", payload: { to: "ann" } },
+      } as const;
+      await createService({ queue: { tasks }, schedules: known });
+      const often = { everySeconds: 60, task: "mail.sent" };
+      // @ts-expect-error -- the schedule's task has another name
+      await createService({ queue: { tasks }, schedules: { often } });
       // @ts-expect-error -- the option has another name
       const untyped = await createService({ queue: {}, jbos: {} });
       await untyped.jobs?.enqueue({ task: "any", payload: 3 });
