@@ -462,7 +462,7 @@ describe("the OTLP receiver", () => {
     });
   });
 
-  it("forgets spans, bodies and requests after clear()", async () => {
+  it("discards spans, bodies and requests at clear()", async () => {
     await using receiver = await openOtlpReceiver();
     await post(receiver.url, toJson(recorded));
     receiver.clear();

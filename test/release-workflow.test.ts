@@ -32,7 +32,7 @@ describe(".github/workflows/release.yml", () => {
   const { check, publish } = workflow.jobs;
   const steps = Object.values(workflow.jobs).flatMap((job) => job.steps);
 
-  it("starts with a push to main, never with a pull request", () => {
+  it("starts on a push to main, never on a pull request", () => {
     expect(workflow.on).to.deep.equal({ push: { branches: ["main"] } });
   });
 

@@ -21,7 +21,7 @@ describe("a release", function () {
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  it("begins with a check of the manifests in both commands, and publishes only tagged versions", () => {
+  it("checks the manifests before both lerna commands, and publishes only tagged versions", () => {
     const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Manifest;
     const check = "node scripts/manifests.mjs --release --check && ";
     expect(scripts.release).to.match(new RegExp(`^${check}npx --yes lerna@[0-9.]+ version$`));

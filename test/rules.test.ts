@@ -211,7 +211,7 @@ describe("npm run rules", () => {
     expect(run("--section", "nowhere").out).to.include('No section "nowhere" contains rules');
   });
 
-  it("exits 1 for a line of a text that is not classified (--contract)", () => {
+  it("exits 1 for an unclassified line in one of the given texts (--contract)", () => {
     write("test/contract-lines.ts", 'export const contractLines = { "2d711642b726": "informative" };\n');
     write("good.txt", "\n  x  \n");
     write("bad.txt", "x\n- new line\n");

@@ -100,7 +100,7 @@ describe("scripts/test-summary.mjs", () => {
     );
   });
 
-  it("names a file's package by its folder", () => {
+  it("derives a file's package from its folder", () => {
     const names = ["packages/cache/test/a.test.ts", "examples/full/test/a.test.ts", "test/a.test.ts"].map(
       packageOf,
     );

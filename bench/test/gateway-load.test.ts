@@ -73,7 +73,7 @@ describe("the benchmark gateway-load", () => {
     ).to.deep.equal([1, 6]);
   });
 
-  it("prints medians, the median ratio to http-proxy-middleware, and the reason for a program that did not run", () => {
+  it("prints medians, the median ratio to http-proxy-middleware, and the reason why a program did not run", () => {
     const rates = (...all: readonly number[]): Reading[] =>
       all.map((requestsPerSecond) => ({ requestsPerSecond, p99Ms: requestsPerSecond / 1000 }));
     const cases = new Map([

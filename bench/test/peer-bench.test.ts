@@ -14,7 +14,7 @@ describe("the benchmarks of clients and gateways", () => {
     [client, ofClients],
     [gateway, ofGateways],
   ] as const) {
-    it(`list the cases ${names.join(", ")} for an unknown name`, async () => {
+    it(`reject an unknown case, and list the known cases ${names.join(", ")}`, async () => {
       const options = { only: ["nothing"] } as unknown as BenchOptions;
       const message = await bench.run(options).then(String, (error: Error) => error.message);
       expect(message).to.equal(`there is no case nothing; there are ${names.join(", ")}`);

@@ -142,7 +142,7 @@ describe("the queue and queue-depth benchmarks", function () {
     expect(verdictOf("svc", peers, "drain/1ms/c1/default", [], undefined)).to.equal(undefined);
   });
 
-  it("compare the latency with a separate producer only with that of graphile-worker, with its own bound", () => {
+  it("compare the latency of svc with a separate producer to graphile-worker only, against its own bound", () => {
     const figures = [
       { case: "svc-apart", metric: "latency/p50", value: 8, unit: "ms" },
       { case: "graphile-worker", metric: "latency/p50", value: 10, unit: "ms" },
@@ -230,7 +230,7 @@ describe("the queue and queue-depth benchmarks", function () {
       expect(results.every(({ doubt }) => doubt === undefined)).to.equal(true);
     });
 
-    it("stops after four times the requested rounds, and reports that too few of them count", async () => {
+    it("stops after four times the requested rounds, and reports that too few of them are valid", async () => {
       const { results, said } = await measured((round) => round !== 3);
       expect(said.at(-1)).to.include("latency, all 8 rounds, 1 of which count");
       expect(new Set(results.map(({ doubt }) => doubt))).to.deep.equal(

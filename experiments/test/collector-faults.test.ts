@@ -6,7 +6,7 @@ import { traceHeaderNames, traceHeaders } from "../collector-faults/trace-header
 import { createRandom } from "../fuzz/random.ts";
 
 describe("limitsOf()", () => {
-  it("permits 105 % of the mean p50, and the higher p99 plus the spread", () => {
+  it("permits 105 % of the mean p50, and the higher p99 plus the difference between both p99", () => {
     expect(limitsOf({ p50: 1, p99: 4 }, { p50: 3, p99: 10 })).to.deep.equal({ p50: 2.1, p99: 16 });
   });
 
@@ -18,7 +18,7 @@ describe("limitsOf()", () => {
 describe("stateIn()", () => {
   const endpoint = "http://127.0.0.1:4318/v1/traces";
 
-  it("recognizes the two details of an exporting service, and returns others unchanged", () => {
+  it("returns `failing` or `exporting` for the details of an exporting service, and other details unchanged", () => {
     expect(stateIn("span export failing; spans are being dropped", endpoint)).to.equal("failing");
     expect(stateIn(`exporting to ${endpoint}: 512 span(s) exported, 0 batch(es) failed`, endpoint)).to.equal(
       "exporting",
@@ -36,7 +36,7 @@ describe("responseFault()", () => {
     error: undefined,
   });
 
-  it("returns undefined for the body of the request with a new trace", () => {
+  it("returns undefined for a response that has the request's body and a new trace", () => {
     expect(responseFault(response({ n: "1", trace: "a", state: null }), "1", undefined)).to.equal(undefined);
   });
 

@@ -246,7 +246,7 @@ describe("the start command with DATABASE_URL", function () {
     expect((await request(url).get("/sign-in")).text).not.to.contain(demoPassword);
   });
 
-  it("CFG-16 CFG-17 refuses a service in prod that asks for demo data or demo users", async () => {
+  it("CFG-16 CFG-17 rejects the options for demo data and demo users in prod, and names both", async () => {
     const options = expensesService(
       { SVC_ENV: "prod", DATABASE_URL: prod.url, ...authEnv },
       { seed: true, demoUsers: true },

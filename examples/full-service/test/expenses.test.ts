@@ -41,7 +41,7 @@ describe("expenses", () => {
     expect(found.body).to.deep.equal(made.body);
   });
 
-  it("DOC-1 describes every operation in words, and every tag", async () => {
+  it("DOC-1 documents every tag with a description, and every operation with a summary, description and tag", async () => {
     const { info, tags, paths } = (await caller(running.url).get("/openapi.json")).body as OfWords;
     expect(info).to.include.keys("description", "contact", "license");
     for (const { name, description } of tags) expect(description, name).to.be.a("string").that.is.not.empty;

@@ -60,7 +60,7 @@ describe("a page action that another origin sends with the refresh cookie alone"
 
 describe("the middleware that identifies the visitor of a page", () => {
   for (const secure of [false, true]) {
-    it(`checks the origin before it calls the issuer, secure ${secure} (AUTH-34)`, async () => {
+    it(`checks the origin before it calls the issuer, with secure: ${secure} (AUTH-34)`, async () => {
       let refreshed = 0;
       const issuer = {
         refresh: () => {

@@ -22,7 +22,7 @@ describe("passwords", () => {
     expect(await dearer.hash("same")).to.match(/^scrypt\$64\$2\$1\$/);
   });
 
-  it("match in any Unicode composition", async () => {
+  it("match in any Unicode normalization form", async () => {
     const { hash, matches } = createPasswords({ cost: cheapCost });
     expect(await matches("cafe\u0301", await hash("caf\u00e9"))).to.equal(true);
   });

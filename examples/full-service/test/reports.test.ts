@@ -74,7 +74,7 @@ describe("monthly reports", function () {
     expect(await range("?to=1900-03")).to.equal("1900-01 1900-03");
   });
 
-  it("show a tenant its own statistics, and require the right to read expenses", async () => {
+  it("show a tenant its own statistics, and return 401 without a token and 403 without the read scope", async () => {
     const [cafe, bikes] = [await report("harbour-cafe"), await report("nordic-bikes")];
     expect(cafe.months).not.to.deep.equal(bikes.months);
     for (const { months } of [cafe, bikes]) {
@@ -185,7 +185,7 @@ describe("monthly reports", function () {
       ]);
     });
 
-    it("redirects visitors to the sign-in page, and returns 403 without the right to read expenses", async () => {
+    it("redirects visitors to the sign-in page, and returns 403 to a user without the read scope", async () => {
       for (const path of ["/reports", "/receipts"]) {
         const away = await request(running.url).get(path).set({ Accept: "text/html" });
         expect([away.status, away.headers["location"]]).to.deep.equal([

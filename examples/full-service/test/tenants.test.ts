@@ -80,7 +80,7 @@ describe("access to expenses", () => {
     expect(counted.rowCount).to.equal(0);
   });
 
-  it("CFG-4 is granted by the service's own tokens, with any issuer and audience in the environment", async () => {
+  it("CFG-4 is granted with the service's own tokens, even if the environment sets another issuer and audience", async () => {
     const env = {
       SVC_AUTH_ISSUER: "elsewhere",
       SVC_AUTH_AUDIENCE: '["a","b"]',

@@ -125,7 +125,7 @@ targets = ["${echo.url}"]
     rmSync(folder, { recursive: true });
   });
 
-  it("PROF-7 sends a form of its own page, with styles and without accessibility faults", async () => {
+  it("PROF-7 shows a form with styles and without accessibility faults, and accepts it from its own page", async () => {
     const { page } = await browser.visitor({ baseURL: origin });
     await page.goto("/shop/");
     expect(await accessibilityFaults(page)).to.deep.equal([]);

@@ -48,7 +48,7 @@ describe("a consumer in Python", function () {
     return linesOf(stdout);
   }
 
-  it("JOB-20 logs what the README shows, next to a Node worker with its own table", async () => {
+  it("JOB-20 runs a job of a Node service and enqueues one for it, and the service prints what the README shows", async () => {
     const env = { DATABASE_URL: database.url };
     const output = codeBlocks(readFileSync(new URL("../README.md", import.meta.url), "utf8"), "text");
     await using service = start("node", ["service.js"], env);

@@ -141,7 +141,7 @@ describe("getOrSet", () => {
     expect([await cache.get(a), await cache.get(b)]).to.deep.equal(["a", "b"]);
   });
 
-  it("works when onEvent throws or rejects, and logs the error once", async () => {
+  it("still returns and stores values when onEvent throws or rejects, and logs the error once", async () => {
     const broken = (): never => {
       throw new Error("cannot count");
     };

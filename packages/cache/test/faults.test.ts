@@ -325,7 +325,7 @@ describe("createCache when Redis fails", function () {
     expect(logger.texts.filter((line) => line.startsWith("info"))).to.deep.equal([]);
   });
 
-  it("works when the logger throws", async () => {
+  it("rejects commands while Redis hangs or is down, and recovers, even when the logger throws", async () => {
     const full = (): never => {
       throw new Error("the disk is full");
     };

@@ -32,7 +32,7 @@ const copy = defineCommandLine({
 });
 const environment = { NOTES_URL: "memory:" };
 
-describe("a command line", () => {
+describe("the command-line parser", () => {
   it("returns the command, its arguments and the value of each setting", () => {
     const given = notes.parse(["add", "milk", "--colour=red", "--tag", "a", "--tag", "b"], environment);
     expect(given).to.deep.equal({

@@ -39,7 +39,7 @@ describe("references to the environment", () => {
     expect(service.cors.origins).to.deep.equal(["https://a.example"]);
   });
 
-  it("CFG-10 can give a number, a boolean or a list, as a variable can", () => {
+  it("CFG-10 can supply a number, a boolean or a list", () => {
     const text = '[service]\nport = "${P}"\netag = "${E:-no}"\ntrusted_hosts = "${H}"';
     const { service } = loadConfig({ text, env: { SVC_APP_NAME: "a", P: "81", H: "a.example,b.example" } });
     expect(service).to.deep.include({ port: 81, etag: false, trustedHosts: ["a.example", "b.example"] });

@@ -118,7 +118,7 @@ describe("routes in /openapi.json", function () {
     expect([...asked]).to.deep.equal(["/both", "/token-or-session"]);
   });
 
-  it("are read only up to the 50th", async () => {
+  it("are limited to the first 50", async () => {
     const paths = Object.fromEntries(Array.from({ length: 80 }, (_, at) => [`/a${at}`, { get: {} }]));
     expect((await checked({ paths }, "SYS-1")).routes).to.equal(50);
   });

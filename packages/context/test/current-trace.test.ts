@@ -116,7 +116,7 @@ describe("currentTrace with OpenTelemetry", () => {
     expect(seen).to.eql([CALLER, CALLER, CALLER]);
   });
 
-  it("returns flags and a tracestate of the span", () => {
+  it("returns the flags and the tracestate of the span", () => {
     const traceState = new TraceState("a=1,b=2");
     for (const [traceFlags, flags] of [
       [0, "00"],

@@ -148,7 +148,7 @@ describe("enterContext", () => {
     expect(await (await fetch(server.url, { method: "POST", body: "x" })).text()).to.equal("true");
   });
 
-  it("passes on an error that next() throws", async () => {
+  it("rethrows an error that next() throws", async () => {
     const thrown = new Error("from next");
     let caught: unknown;
     await using server = await listen((req, res) => {

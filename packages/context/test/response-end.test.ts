@@ -146,7 +146,7 @@ describe("onResponseEnd", () => {
     expect(await late.promise).to.equal(false);
   });
 
-  it("calls the other listeners when a listener throws, and passes on the error", async () => {
+  it("calls the other listeners when a listener throws, and rethrows the error", async () => {
     const calls: string[] = [];
     const outcome = Promise.withResolvers<unknown>();
     await using server = await listen((req, res) => {

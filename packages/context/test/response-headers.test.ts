@@ -60,7 +60,7 @@ describe("setCheckedHeader()", () => {
     expect([res.getHeader("x-own"), other.getHeader("x-all")]).to.deep.equal(["1", "1"]);
   });
 
-  it("bypasses a setHeader that is marked as passing on to Node's, but not one that passes on to another method", () => {
+  it("bypasses a setHeader that is marked as a wrapper of Node's, but not a wrapper of another method", () => {
     const seen: string[] = [];
     let beneath = nodes;
     const passing = noting(seen, () => beneath);

@@ -36,7 +36,7 @@ describe("createDatabase({ pool }) in edge cases", function () {
   });
 
   describe("listeners", () => {
-    it("are removed from a connection that the caller has taken, at its first return and by stop()", async () => {
+    it("are removed from the caller's connection when it is first returned, or by stop() while it is in use", async () => {
       const plain = await poolOf().connect();
       const usual = plain.listenerCount("error");
       plain.release();
@@ -199,7 +199,7 @@ describe("createDatabase({ pool }) while the pool opens its first connection", f
   this.timeout(60_000);
   const postgres = testPostgresServer();
 
-  it("reports the database as unavailable, not the pool as exhausted, when the server hangs later", async () => {
+  it("reports a later hang of the server as an unavailable database, not as an exhausted pool", async () => {
     const pool = new Pool({ connectionString: postgres.url, max: 1 });
     const opening = pool.connect();
     await using database = createDatabase({ pool, acquireTimeoutMs: 300, closePool: true });

@@ -165,7 +165,7 @@ describe("createDatabase({ pool })", function () {
     expect(await pidOf(database)).not.to.equal(before);
   });
 
-  it("logs a message when an idle connection breaks, and then lends a new one", async () => {
+  it("logs a message when an idle connection breaks, and then opens a new one", async () => {
     const logger = collectingLogger();
     const pool = poolOf({ max: 1 });
     await using database = guarded(pool, { logger });
@@ -177,7 +177,7 @@ describe("createDatabase({ pool })", function () {
   });
 
   describe("stop()", () => {
-    it("leaves the pool open and without listeners, and lends no connection afterwards", async () => {
+    it("leaves the pool open and without listeners; statements return 503 afterwards", async () => {
       const pool = poolOf();
       const count = (): number[] => EVENTS.map((event) => pool.listenerCount(event));
       const before = count();
@@ -197,7 +197,7 @@ describe("createDatabase({ pool })", function () {
       expect(logger.texts).to.deep.equal([]);
     });
 
-    it("waits for the connections that it lent, but not for the caller's", async () => {
+    it("waits for connections that the database checked out, but not for the caller's", async () => {
       const pool = poolOf();
       const logger = collectingLogger();
       const database = guarded(pool, { logger });
@@ -214,7 +214,7 @@ describe("createDatabase({ pool })", function () {
       theirs.release();
     });
 
-    it("at stopTimeoutMs cuts the connections that it lent, but not the caller's, and logs a warning", async () => {
+    it("at stopTimeoutMs cuts connections that the database checked out, but not the caller's, and logs a warning", async () => {
       const pool = poolOf();
       const logger = collectingLogger();
       const database = guarded(pool, { logger, stopTimeoutMs: 50 });
@@ -252,7 +252,7 @@ describe("createDatabase({ pool })", function () {
       expect(logger.texts).to.have.lengthOf(1);
     });
 
-    it("does not lend a connection to a request that still waits for one", async () => {
+    it("rejects a request that still waits for a connection", async () => {
       const pool = poolOf({ max: 1 });
       const database = guarded(pool);
       const theirs = await pool.connect();
@@ -351,7 +351,7 @@ describe("createDatabase({ pool }) with a server that hangs", function () {
     expect(pool.waitingCount).to.equal(0);
   });
 
-  it("closes connections that were idle during the hang instead of lending them", async () => {
+  it("closes connections that were idle during the hang instead of reusing them", async () => {
     await using database = createDatabase({ pool, ...SHORT, breakerCoolDownMs: 100 });
     const before = await warm(database);
     postgres.server.pause();
@@ -413,7 +413,7 @@ describe("createDatabase({ pool }) with a password", function () {
   const postgres = testPostgresServer({ password: "right-one" });
 
   for (const [what, password] of [
-    ["a text", "right-one"],
+    ["a string", "right-one"],
     ["a function", () => Promise.resolve("right-one")],
   ] as const) {
     it(`opens the connection of the readiness check with the pool's password, which is ${what}`, async () => {
@@ -427,7 +427,7 @@ describe("createDatabase({ pool }) with a password", function () {
   }
 });
 
-describe("options of createDatabase({ pool })", () => {
+describe("createDatabase({ pool }) with invalid options", () => {
   const pool = new Pool({ connectionString: "postgres://app:s3cret@127.0.0.1:1/x" });
   after(() => pool.end());
 
@@ -444,7 +444,7 @@ describe("options of createDatabase({ pool })", () => {
     return [];
   }
 
-  it("reject each option for connections that the package opens itself, even if its value is the default", () => {
+  it("rejects each option for connections that the package opens itself, even if its value is the default", () => {
     const options = {
       url: "postgres://app:s3cret@h/x",
       host: "h",
@@ -463,7 +463,7 @@ describe("options of createDatabase({ pool })", () => {
     );
   });
 
-  it("reject a value that lacks a member of a pool, without showing it", () => {
+  it("rejects a value that lacks a member of a pool, without showing the value", () => {
     const members = {
       connect: () => undefined,
       on: () => undefined,
@@ -487,7 +487,7 @@ describe("options of createDatabase({ pool })", () => {
     ]);
   });
 
-  it("reject a pool that has ended, a pool of a driver without a transaction status, and closePool without a pool", async () => {
+  it("rejects a pool that has ended, a pool of a driver without a transaction status, and closePool without a pool", async () => {
     const ended = new Pool();
     await ended.end();
     expect(faultsOf({ pool: ended })).to.deep.equal(["pool has ended; pass a pool that is open"]);

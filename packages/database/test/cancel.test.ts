@@ -43,7 +43,7 @@ describe("requestCancel()", () => {
     expect(await received(client)).to.equal(REQUEST);
   });
 
-  it("sends them to the server's socket if the connection uses one", async () => {
+  it("sends process id and secret key to the server's Unix socket if the connection uses one", async () => {
     await once(server.listen(join(folder, ".s.PGSQL.5432")), "listening");
     expect(await received(clientOf({ host: folder, port: 5432, connection: { stream: {} } }))).to.equal(
       REQUEST,

@@ -169,7 +169,7 @@ for (const [name, mapperOn] of [
         expect(database.pool).to.include({ totalCount: 1, idleCount: 1 });
       });
 
-      it("belongs to a transaction of @svc/sql on the same connection", async () => {
+      it("runs the mapper's statements in a transaction of @svc/sql on the same connection", async () => {
         await withTransaction(database, async (tx) => {
           await mapperOn(tx).run("create temporary table given (number int) on commit drop");
           await mapperOn(tx).run("insert into given values (1)");
@@ -177,7 +177,7 @@ for (const [name, mapperOn] of [
         });
       });
 
-      it("throws the database's problem when a statement takes too long, and a TenantError when it sets the tenant", async () => {
+      it("throws the database's 503 problem for a slow statement, and a TenantError for one that sets the tenant", async () => {
         await using hurried = createDatabase({ url: login.url, ...PATIENT, statementTimeoutMs: 100 });
         const late = problemIn(await rejection(mapperOn(hurried).run("select pg_sleep(60)")));
         expect(late).to.include({ status: 503, code: "ERR_SVC_DATABASE_TIMEOUT" });
@@ -185,7 +185,7 @@ for (const [name, mapperOn] of [
         expect(problemIn(set)).to.include({ code: "ERR_SVC_DATABASE_TENANT" });
       });
 
-      it("throws the database's problem while the database is down", async () => {
+      it("throws the database's 503 problem while the database is down", async () => {
         await using down = createDatabase({ url: "postgres://app@127.0.0.1:1/x", ...PATIENT });
         const mapper = mapperOn(down);
         for (const run of [() => mapper.numbers(), () => mapper.transaction(async () => undefined)]) {

@@ -43,7 +43,7 @@ describe("createDatabase", () => {
     expect(rows).to.deep.equal([{ id: 1 }]);
   });
 
-  it("passes on a statement's errors unchanged, and keeps its connection in the pool", async () => {
+  it("propagates a statement's errors unchanged, and keeps its connection in the pool", async () => {
     const one = createDatabase({ url: postgres.url, max: 1 });
     const pid = async (): Promise<unknown> => (await one.query("select pg_backend_pid() as pid")).rows[0];
     const before = await pid();
@@ -92,7 +92,7 @@ describe("createDatabase", () => {
     await one.stop();
   });
 
-  it("works with ensureSchema(), which creates the tables of other packages", async () => {
+  it("lets ensureSchema() create the tables of other packages once", async () => {
     const schema = {
       name: "made",
       statements: ["create table made (id int)"],

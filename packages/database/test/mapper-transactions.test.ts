@@ -63,7 +63,7 @@ describe("mapperPool() in a transaction", function () {
     expect(await texts()).to.deep.equal(["first", "third"]);
   });
 
-  it("rejects a mapper's transaction that begins while a withTransaction() is open, whose work is committed", async () => {
+  it("rejects a mapper's transaction that begins while a withTransaction() is open, and commits the latter", async () => {
     await database.transaction(async (tx) => {
       const [begun, ended] = [gate(), gate()];
       const work = withTransaction(tx, async (inner) => {
@@ -182,7 +182,7 @@ describe("mapperPool() in a transaction", function () {
     expect(await texts()).to.deep.equal(["kept"]);
   });
 
-  it("rejects statements that would end the transaction, also behind comments, and continues in it", async () => {
+  it("rejects statements that would end the transaction, even with comments, and continues in it", async () => {
     await database.transaction(async (tx) => {
       const pool = mapperPool(tx);
       const client = await pool.connect();

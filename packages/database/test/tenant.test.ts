@@ -114,7 +114,7 @@ describe("withTenant", () => {
     expect(both).to.deep.equal([["globex", "globex"], ["acme"]]);
   });
 
-  it("allows a call in work that continues after the outer call has ended", async () => {
+  it("allows a call in asynchronous work that outlives the outer call", async () => {
     let end!: () => void;
     const ended = new Promise<void>((resolve) => (end = resolve));
     let later: Promise<unknown[]> | undefined;
@@ -225,7 +225,7 @@ describe("withTenant", () => {
       ],
       ["SET in a transaction", (on) => on.transaction((tx) => tx.query("set local svc.tenant = 'acme'"))],
       [
-        "a SET statement on a lent connection",
+        "a SET statement on a connection from connect()",
         async (on) => {
           const lent = await on.connect();
           try {

@@ -19,7 +19,7 @@ describe("testDatabase", () => {
     expect(new URL(database.url).hostname).to.equal("127.0.0.1");
   });
 
-  it("lets connections that are closing end before it drops the database", async () => {
+  it("waits for connections that are being closed before it drops the database", async () => {
     const dropped = await openTestDatabase({ name: "closing" });
     const client = new Client({ connectionString: dropped.url });
     const errors: Error[] = [];

@@ -111,7 +111,7 @@ describe("createBusConsumer()", function () {
     await until("it is subscribed", () => consumer.subscribed);
   });
 
-  it("is no longer subscribed after its subscription ended with an error", async () => {
+  it("sets `subscribed` to false after its subscription ends with an error", async () => {
     const bus = obedientBus();
     const stopped = Promise.withResolvers<void>();
     bus.consume = () =>

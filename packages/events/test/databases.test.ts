@@ -27,14 +27,14 @@ describe("a relay on a database", function () {
     expect(await table.stats()).to.include({ pending: 5 });
   }
 
-  it("works with a single client instead of a pool", async () => {
+  it("relays events through a single client instead of a pool", async () => {
     const client = new Client({ connectionString: database.url });
     await client.connect();
     await relayed(client, "single");
     await client.end();
   });
 
-  it("works with a database from @svc/database", async () => {
+  it("relays events through a database from @svc/database", async () => {
     const db = createDatabase({ url: database.url });
     await relayed(db, "shipped");
     await db.stop();

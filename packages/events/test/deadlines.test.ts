@@ -66,7 +66,7 @@ const WITHOUT_STATEMENTS = ["outbox.migrations", "outbox.readiness", "inbox.migr
 
 let envelope: EventEnvelope;
 
-describe("deadlines for events on a plain pool", function () {
+describe("@svc/events with deadlines on a plain pool", function () {
   this.timeout(60_000);
   const postgres = testPostgresServer();
   let bench: Bench;
@@ -104,7 +104,7 @@ describe("deadlines for events on a plain pool", function () {
   const rows = async (): Promise<number | null> =>
     (await bench.pool.query("select id from svc_jobs union all select id from svc_outbox")).rowCount;
 
-  it("are tested for every call on outbox, inbox and events", () => {
+  it("is tested with every call on outbox, inbox and events", () => {
     const callsOf = (name: string, object: object): string[] =>
       Object.entries(object).flatMap(([key, value]) =>
         typeof value === "function" ? [`${name}.${key}`] : [],

@@ -220,14 +220,14 @@ describe("the envelope", () => {
     ["fields with null as data", { ...FULL, data: null }, "data must be an object"],
   ];
   for (const [what, given, message] of unreadable) {
-    it(`EVT-1 is not read from ${what}`, () => {
+    it(`EVT-1 is rejected when read from ${what}`, () => {
       expect(() => readEnvelope(given))
         .to.throw(message)
         .that.includes({ name: "EventError", code: "ERR_SVC_EVENT_ENVELOPE" });
     });
   }
 
-  it("is not read from a string whose data has an integer that JavaScript would round (EVT-11)", () => {
+  it("is rejected when read from a string whose data has an integer that JavaScript would round (EVT-11)", () => {
     const text = JSON.stringify(FULL);
     const rounded = text.replace('"data":{', '"data":{"id":-9007199254740993,');
     expect(rounded).not.to.equal(text);
@@ -238,7 +238,7 @@ describe("the envelope", () => {
     expect(readEnvelope(kept).data).to.include({ id: "9007199254740993" });
   });
 
-  it("is not read from a string with more bytes than the limit", () => {
+  it("is rejected when read from a string with more bytes than the limit", () => {
     const body = JSON.stringify({ ...FULL, data: { s: "ä".repeat(100) } });
     expect(readEnvelope(body, Buffer.byteLength(body)).id).to.equal("e1");
     expect(() => readEnvelope(body, body.length)).to.throw("bytes (maxEventBytes)");

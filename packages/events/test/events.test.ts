@@ -318,7 +318,7 @@ describe("createEvents()", function () {
     expect(await bench.jobs()).to.have.lengthOf(1);
   });
 
-  it("drops a received event that the database can never store, and passes other failures to the bus", async () => {
+  it("drops a received event that the database can never store, and rejects it after other failures", async () => {
     const types: string[] = [];
     for (const code of ["54001", "22P05", "53300", "42P01", "23514"]) {
       const failing = Object.assign(new Error("no"), { code, severity: "ERROR" });
@@ -331,7 +331,7 @@ describe("createEvents()", function () {
     expect(types).to.deep.equal(["refused", "refused", "Error: no", "Error: no", "Error: no"]);
   });
 
-  it("rejects at receiveTimeoutMs while received events cannot be queued, with at most 1,000 pending calls", async () => {
+  it("rejects at receiveTimeoutMs while received events cannot be queued, and keeps at most 1,000 calls pending", async () => {
     let asked = 0;
     const hangs = (): Promise<never> => {
       asked += 1;

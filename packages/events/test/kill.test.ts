@@ -17,7 +17,7 @@ describe("a relay that is killed", function () {
   this.timeout(90_000);
   const database = testDatabase({ name: "events-kill" });
 
-  it("OUT-1 OUT-2 leaves published but unmarked events to the next relay, and every effect happens once", async () => {
+  it("OUT-1 OUT-2 leaves events that it sent but did not mark to the next relay, and every effect happens once", async () => {
     await using bench = await openBench(database.url, 20);
     const { pool } = bench;
     await prepareEffects(pool);

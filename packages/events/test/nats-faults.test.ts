@@ -98,7 +98,7 @@ describe("the bus on NATS JetStream", function () {
       expect(none.message).to.match(/JetStream is not enabled/);
     });
 
-    it("EVT-7 works with the caller's connection and leaves it open", async () => {
+    it("EVT-7 uses the caller's connection, leaves it open, and rejects publish() after the caller closes it", async () => {
       const bus = busWith({ connection: bench.connection });
       const topic = topicName("given");
       const list = messages(topic, 2);

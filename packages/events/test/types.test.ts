@@ -34,7 +34,7 @@ describe("the types of createEvents() with a typed job table", () => {
     );
   });
 
-  it("combine the subscribers' handlers with those of the tasks, none of which may be missing", () => {
+  it("combine the subscribers' handlers with those of the tasks, and reject a missing or misspelled one", () => {
     const received: Subscriber = () => undefined;
     const events = createEvents({ source: "books", table, subscribers: { recorded: { received } } });
     const { handlers } = events;

@@ -81,7 +81,7 @@ describe("[plugin.auth.issuers]", () => {
     expect(await test.line((each) => JSON.stringify(each).includes(text))).to.be.an("object");
   });
 
-  it("AUTH-38 refuses to start with options that do not fit, and names each setting", async () => {
+  it("AUTH-38 refuses to start with invalid or conflicting settings, and names each of them", async () => {
     const https = "https://x.example";
     for (const [toml, expected] of [
       [

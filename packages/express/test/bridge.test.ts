@@ -51,7 +51,7 @@ describe("bridgeRequests()", function () {
   this.timeout(30_000);
 
   onBothMajors((express) => {
-    it("gives a legacy handler in createService() the same members as express-jwt and pino-http", async () => {
+    it("sets the req members of express-jwt and pino-http for a legacy handler in createService()", async () => {
       const lines: object[] = [];
       const logger = pino({}, { write: (text) => void lines.push(JSON.parse(text) as object) });
       const old = express() as Express;
@@ -83,7 +83,7 @@ describe("bridgeRequests()", function () {
       });
     });
 
-    it("sets req.user to the principal, and leaves user and claims undefined without a caller", async () => {
+    it("sets req.user to the principal, and leaves req.user and req.auth undefined without a token", async () => {
       await using test = await startService({
         toml: enabled,
         env,
@@ -103,7 +103,7 @@ describe("bridgeRequests()", function () {
       expect((await request(test.service.app).get("/me")).body).to.deep.equal({ claims: true });
     });
 
-    it("works in routers, mounted applications and applications without createService()", async () => {
+    it("sets the req members in routers and mounted applications; without requestId(), req.id is empty", async () => {
       const lines: object[] = [];
       const logger = pino({}, { write: (text) => void lines.push(JSON.parse(text) as object) });
       const app = express() as Express;
@@ -124,7 +124,7 @@ describe("bridgeRequests()", function () {
       expect(await get(none)).to.deep.equal({ id: "", requestId: "" });
     });
 
-    it("gives handlers of an application without createService() the caller of jwtAuth(), or its claims as req.user", async () => {
+    it("takes the caller from jwtAuth() without createService(), and lets middleware set req.user to the claims", async () => {
       const logger = pino({ level: "silent" });
       const app = express() as Express;
       bridgeRequests(app, { logger });
@@ -151,7 +151,7 @@ describe("bridgeRequests()", function () {
       expect((await request(shimmed).get("/legacy")).body).to.deep.equal({});
     });
 
-    it("lets other code set the members of one request", async () => {
+    it("lets a handler replace req.id and req.user, for its own request only", async () => {
       const app = express() as Express;
       bridgeRequests(app, { logger: pino({ level: "silent" }) });
       app.get(
@@ -168,7 +168,7 @@ describe("bridgeRequests()", function () {
     });
   });
 
-  it("accepts handlers with the type of express-jwt", async () => {
+  it("accepts handlers typed with the Request type of express-jwt", async () => {
     const typed = (req: JwtRequest, res: Response): void => void res.json({ sub: req.auth?.sub });
     await using test = await startService({
       toml: enabled,

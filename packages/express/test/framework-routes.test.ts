@@ -26,7 +26,7 @@ describe("framework routes", () => {
   onBothMajors((express) => {
     const star = "lazyrouter" in express() ? "*" : "/{*rest}";
 
-    it("ROUTE-1 run after application routes that do not match their paths", async () => {
+    it("ROUTE-1 run after the application's middleware and routes, unless a route matches their paths", async () => {
       const seen: string[] = [];
       await using test = await startService({
         app: express(),
@@ -89,7 +89,7 @@ describe("framework routes", () => {
       });
     }
 
-    it("ROUTE-3 leave an application's parameterised route in its position for all other paths", async () => {
+    it("ROUTE-3 run before an application's parameterised route, which keeps its position for all other paths", async () => {
       const order: string[] = [];
       await using test = await startService({
         app: express(),

@@ -80,7 +80,7 @@ describe("the plugin `gateway`", function () {
   const start = (keys = "", plugins = "", more: TestServiceOptions = {}): Promise<TestService> =>
     startService({ ...more, toml: toml(target.url, keys, plugins, more.toml) });
 
-  it("GW-2 passes requests on with the caller's trace, and leaves others to the application", async () => {
+  it("GW-2 proxies requests below a prefix with the caller's trace, and leaves all others to the application", async () => {
     await using test = await start("", "", {
       routes: (app) => void app.get("/own", (_req, res) => void res.json({ own: true })),
     });
@@ -114,7 +114,7 @@ describe("the plugin `gateway`", function () {
     expect(headers["traceparent"]).to.contain(TRACEPARENT.slice(3, 35));
   });
 
-  it("LIM-1 LIM-4 exempts the requests that it passes on from the service's limits of size and time", async () => {
+  it("LIM-1 LIM-4 exempts proxied requests from the service's size and time limits", async () => {
     const limits =
       "max_body_bytes = 10\nrequest_timeout = 0.1\nheaders_timeout = 0.2\nreceive_timeout = 0.2\n";
     await using test = await start("", "", {
@@ -138,7 +138,7 @@ describe("the plugin `gateway`", function () {
     expect(own.status).to.equal(413);
   });
 
-  it("still ends other requests whose body does not arrive", async () => {
+  it("returns 408 for a request to the application whose body does not arrive", async () => {
     await using test = await start("", "", {
       toml: "headers_timeout = 0.2\nreceive_timeout = 0.2\n",
       routes: (app) => void app.post("/own", (_req, res) => void res.json({})),
@@ -154,7 +154,7 @@ describe("the plugin `gateway`", function () {
     socket.destroy();
   });
 
-  it("LIM-5 cuts a client that continues to send a body slowly after its response", async () => {
+  it("LIM-5 closes the connection of a client that continues to send its body slowly after the response", async () => {
     await using test = await start("", "", {
       toml: "headers_timeout = 0.2\nreceive_timeout = 0.3\n",
       routes: (app) => void app.get("/own", (_req, res) => void res.json({ own: true })),
@@ -167,7 +167,7 @@ describe("the plugin `gateway`", function () {
     clearInterval(drip);
   });
 
-  it("handles a request that offers h2c as an ordinary one, with its body", async function () {
+  it("serves a request with Upgrade: h2c over HTTP/1.1, including its body", async function () {
     // Older versions of Node have no such option.
     const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
     if (major < 22 || (major === 22 && minor < 21) || major === 23 || (major === 24 && minor < 9))
@@ -206,7 +206,7 @@ describe("the plugin `gateway`", function () {
     }
   });
 
-  it("AUTH-14 with require_auth, passes on only requests of verified callers", async () => {
+  it("AUTH-14 with require_auth, proxies only requests with a valid token, and rejects all others with 401", async () => {
     const auth = ', "auth"';
     const keys = 'require_auth = true\n[plugin.auth]\nmode = "secret"\nalgorithms = ["HS256"]\n';
     await using test = await start(keys, auth, { env: { SVC_AUTH_SECRET: SECRET } });
@@ -242,7 +242,7 @@ describe("the plugin `gateway`", function () {
     expect(line).to.include({ http_status: 101, http_path: "/api/ws" });
   });
 
-  it("handles an upgrade request as an ordinary one if no route takes over its connection", async () => {
+  it("serves an upgrade request as plain HTTP if no gateway route matches, and rejects one with a body with 400", async () => {
     await using test = await start("", "", {
       routes: (app) => void app.get("/own", (_req, res) => void res.json({ own: true })),
     });
@@ -273,7 +273,7 @@ describe("the plugin `gateway`", function () {
     expect(await stopped).to.equal(0);
   });
 
-  it("RDY-16 reports targets that do not respond, without their address", async () => {
+  it("RDY-16 returns 503 from /ready while a critical target does not respond, without its address", async () => {
     const gone = await startTarget();
     await using test = await startService({ toml: toml(gone.url, "critical = true") });
     await gone[Symbol.asyncDispose]();

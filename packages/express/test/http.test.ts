@@ -66,7 +66,7 @@ describe("the plugin `http`", function () {
   before(async () => (echo = await startEcho()));
   after(() => echo[Symbol.asyncDispose]());
 
-  it("HTTP-1 HTTP-2 HTTP-3 TRACE-9 TRACE-19 sends request id and the trace of its span, and no tenant or token", async () => {
+  it("HTTP-1 HTTP-2 HTTP-3 TRACE-9 TRACE-19 sends the request id and its span's trace, but no tenant or token", async () => {
     await using test = await callerOf(echo.url);
     const { body } = await request(test.url)
       .get("/call/echo")

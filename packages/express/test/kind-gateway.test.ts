@@ -54,7 +54,7 @@ describe("a service with a gateway", () => {
   });
 
   onBothMajors((express) => {
-    it("PROF-7 passes on a prefix before the application's routes, which get all other requests", async () => {
+    it("PROF-7 proxies a prefix before the application's routes run, and leaves all other requests to them", async () => {
       await using test = await start({ app: express(), routes }, ["/api"]);
       const get = async (path: string): Promise<unknown> =>
         JSON.parse((await request(test.url).get(path)).text) as unknown;
@@ -74,7 +74,7 @@ describe("a service with a gateway", () => {
       }
     });
 
-    it("PROF-7 has the edge of an api service: forms are passed on unread, without the same-origin rule", async () => {
+    it("PROF-7 proxies forms unparsed and without the same-origin rule, and rejects the application's own with 415", async () => {
       await using test = await start({ app: express(), routes }, ["/api"]);
       const form = { "Content-Type": "application/x-www-form-urlencoded", Cookie: "a=1" };
       const { text } = await request(test.url).post("/api/form").set(form).send("a=1&b=%zz");
@@ -89,7 +89,7 @@ describe("a service with a gateway", () => {
     });
   });
 
-  it("PROF-7 of kind web applies the same-origin rule first, and passes forms on unread", async () => {
+  it("PROF-7 of kind web applies the same-origin rule to a form before it proxies the form unparsed", async () => {
     await using test = await start({ kind: "web", routes }, ["/api"]);
     const form = { "Content-Type": "application/x-www-form-urlencoded" };
     const send = (headers: object) =>
@@ -116,7 +116,7 @@ describe("a service with a gateway", () => {
     expect(await open("Origin: http://evil.example\r\n")).not.to.equal(403);
   });
 
-  it("PROF-7 verifies callers before it passes requests on", async () => {
+  it("PROF-7 verifies callers before it proxies requests", async () => {
     const auth = `[plugin.auth]\nmode = "secret"\nalgorithms = ["HS256"]\nsecret = "${SECRET}"\n`;
     const text = `${toml(target.url, ["/api"])}require_auth = true\n${auth}`.replace(
       '"gateway"]',

@@ -186,7 +186,7 @@ describe("the error pages of a web service", () => {
       });
     }
 
-    it("withhold the response of a handler that continues after its error", async () => {
+    it("replace the response of a handler that continues after next(error)", async () => {
       await using test = await start({
         app: express(),
         errorPage: async (problem, req) => (await delay(20), page(problem, req)),
@@ -197,7 +197,7 @@ describe("the error pages of a web service", () => {
       expect(headers).not.to.have.property("x-leak");
     });
 
-    it("do not change problems that the application sends itself, and responses that have begun", async () => {
+    it("do not replace problems that the application sends itself, or responses that have begun", async () => {
       await using test = await start({ app: express() });
       const direct = await request(test.url).get("/direct").set("Accept", BROWSER);
       expect([direct.status, direct.type]).to.deep.equal([400, PROBLEM]);
@@ -217,7 +217,7 @@ describe("the error pages of a web service", () => {
       expect([status, text, headers["allow"]]).to.deep.equal([200, "POST", "POST"]);
     });
 
-    it("LIM-1 are read by a client that is still sending its form", async () => {
+    it("LIM-1 arrive complete at a client that is still sending its form", async () => {
       await using test = await start({ app: express(), toml: "max_body_bytes = 1000\n" });
       const head = `POST /form HTTP/1.1\r\nHost: x\r\nOrigin: http://x\r\nAccept: ${BROWSER}\r\nContent-Type: application/x-www-form-urlencoded\r\n`;
       const { status, headers, body } = await rawRequest(

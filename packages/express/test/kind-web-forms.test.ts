@@ -42,7 +42,7 @@ describe("the forms of a web service", () => {
       expect((await post(test.url, "a=1")).status).to.equal(415);
     });
 
-    it("do not replace JSON, which is parsed too", async () => {
+    it("are parsed in addition to JSON bodies", async () => {
       await using test = await startService({ kind: "web", app: express(), routes });
       const { body } = await post(test.url, '{"a":1}', { "Content-Type": "application/json" });
       expect(body).to.deep.equal({ a: 1 });

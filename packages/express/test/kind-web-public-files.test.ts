@@ -72,7 +72,7 @@ describe("the public files of a web service", () => {
       expect(headers).to.include.keys("etag", "last-modified", "x-request-id");
     });
 
-    it("PROF-7 include index.html for / and pages with the page headers", async () => {
+    it("PROF-7 include index.html for /, and pages are sent with the page headers", async () => {
       await using test = await start({ app: express() });
       const index = await request(test.url).get("/");
       expect(index.text).to.equal(files["index.html"]);
@@ -86,7 +86,7 @@ describe("the public files of a web service", () => {
         });
     });
 
-    it("have the max-age publicMaxAgeSeconds", async () => {
+    it("are sent with the max-age from publicMaxAgeSeconds", async () => {
       for (const publicMaxAgeSeconds of [0, 60]) {
         await using test = await start({ app: express(), publicMaxAgeSeconds });
         const { headers } = await request(test.url).get("/style.css");
@@ -184,7 +184,7 @@ describe("the public files of a web service", () => {
       expect([missing.status, missing.type]).to.deep.equal([404, "application/problem+json"]);
     });
 
-    it("come after the application's middleware, which can withhold them", async () => {
+    it("are served after the application's middleware, which can reject the request", async () => {
       const closed = (_req: unknown, res: { status(code: number): { end(): void } }): void =>
         res.status(401).end();
       await using test = await start({ app: express(), middleware: [closed as never] });
@@ -269,7 +269,7 @@ describe("the public files of a web service", () => {
     });
   });
 
-  it("are found by a file URL and by a path from the working directory", async () => {
+  it("are found if publicDir is a file URL or a path relative to the working directory, such as the default", async () => {
     await using byUrl = await start({ publicDir: pathToFileURL(folder) });
     expect((await request(byUrl.url).get("/style.css")).status).to.equal(200);
     const before = process.cwd();
@@ -289,7 +289,7 @@ describe("the public files of a web service", () => {
     expect((await request(test.url).get("/style.css")).status).to.equal(404);
   });
 
-  it("need a tenant like every request with require_tenant, unless their path is exempt", async () => {
+  it("are refused with 403 without a tenant under require_tenant, unless their path is exempt", async () => {
     const tenancy = `[plugins]
 enabled = ["tenancy"]
 [plugin.tenancy]
@@ -317,7 +317,7 @@ exempt_paths = ["/style.css"]
     );
   });
 
-  it("are not served by a worker, which needs no folder", async () => {
+  it("are not required in a worker: a missing publicDir is not an error", async () => {
     const toml = '[plugins]\nenabled = ["metrics"]\n';
     const options = { kind: "web", role: "worker", publicDir: "nowhere", toml } as const;
     const error = await startService(options).then(

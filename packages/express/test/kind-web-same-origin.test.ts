@@ -68,7 +68,7 @@ describe("the same-origin rule of a web service", () => {
       }
     });
 
-    it("PROF-7 rejects the three types of an HTML form even without a cookie", async () => {
+    it("PROF-7 rejects the three content types of HTML forms even without a cookie", async () => {
       await using test = await startService({ kind: "web", app: express(), routes });
       for (const type of [
         FORM,

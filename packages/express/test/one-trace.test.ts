@@ -122,7 +122,7 @@ describe("one trace", function () {
       expect(treeOf(traceOf("o-1"), CALLER)).to.deep.equal(requestTree("pair_jobs"));
     });
 
-    it("TRACE-13 TRACE-20 starts the trace of a request without a caller, and of its jobs, at the request", () => {
+    it("TRACE-13 TRACE-20 starts a new trace at a request without a traceparent, and continues it in the request's jobs", () => {
       expect(treeOf(traceOf("o-2"), undefined)).to.deep.equal(requestTree("pair_jobs"));
     });
 
@@ -194,7 +194,7 @@ describe("one trace", function () {
   });
 
   describe("of a process that serves requests and runs jobs", () => {
-    it("TRACE-13 TRACE-20 creates the same spans, and starts a new trace at a job without a trace", async () => {
+    it("TRACE-13 TRACE-20 creates the same spans as two processes, and starts a new trace at a job without a trace", async () => {
       receiver.clear();
       {
         await using test = await startService({

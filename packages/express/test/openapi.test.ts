@@ -44,7 +44,7 @@ describe("the plugin `openapi`", () => {
     });
   }
 
-  it("DOC-2 DOC-3 serves the document in prod, and no page there unless docs is true", async () => {
+  it("DOC-2 DOC-3 serves the document in prod, but the page there only with docs = true", async () => {
     const inProd = { env: { SVC_ENV: "prod" } };
     await using service = await startService({ ...inProd, app: express(), toml: quick });
     expect((await request(service.url).get("/openapi.json")).body.openapi).to.match(/^3\.1\./);
@@ -88,7 +88,7 @@ describe("the plugin `openapi`", () => {
     }
   });
 
-  it("adds the problems of other plugins to every route, and the members that are set in code", async () => {
+  it("describes the error responses of other plugins on every route, and includes the members set in code", async () => {
     const auth =
       '[plugins]\nenabled = ["observability", "openapi", "auth"]\n[plugin.auth]\nmode = "secret"\nalgorithms = ["HS256"]\n';
     await using service = await startService({

@@ -66,7 +66,7 @@ describe("createService({ rawBodyPaths, streamBodyPaths })", function () {
     const start = (more: object = {}): Promise<TestService> =>
       startService({ ...options, app: express() as Express, routes, ...more });
 
-    it("sets req.body to the bytes as sent at a path, below it and in any letter case, and parses JSON elsewhere", async () => {
+    it("sets req.body to the raw bytes at a path and below it, in any letter case, and parses JSON elsewhere", async () => {
       await using test = await start();
       for (const path of ["/webhooks", "/webhooks/", "/webhooks/a/b?c=/orders", "/WEBHOOKS/a", "/exact/one"])
         expect((await post(test, path)).body, path).to.deep.equal(raw);
@@ -91,7 +91,7 @@ describe("createService({ rawBodyPaths, streamBodyPaths })", function () {
       expect((await post(test, "/webhooks", { body: "" })).body).to.deep.equal({ buffer: "" });
     });
 
-    it("LIM-1 LIM-3 limits raw bodies and streams, with a length and in chunks", async () => {
+    it("LIM-1 LIM-3 rejects raw bodies and streams over the limit with 413, and compressed raw bodies with 415", async () => {
       await using test = await start({ toml: "max_body_bytes = 100" });
       for (const path of ["/webhooks", "/streams/json"]) {
         for (const chunked of [false, true]) {

@@ -125,7 +125,7 @@ describe("createService({ database })", function () {
     await open.end();
   });
 
-  it("rejects settings in the file that belong to the connection, and a disabled plugin", async () => {
+  it("rejects connection settings in the file, and the option without the plugin database", async () => {
     const pool = new pg.Pool({ connectionString: server.url });
     const url = `url = "${server.url}"`;
     expect(await refusalOf({ ...silent, database: pool }, toml(`${url}\nmax = 3`)))
@@ -144,7 +144,7 @@ describe("createService({ database })", function () {
     await pool.end();
   });
 
-  it("CFG-12 lists a wrong database together with the faults of the file, which does not require url", async () => {
+  it("CFG-12 lists an invalid database together with the faults of the file, but not a missing url", async () => {
     for (const given of [{ database: server.url }, { database: 5, cache: true }] as object[]) {
       const message = await refusalOf({ ...silent, ...given }, `nope = 1\n${toml('acquire_timeout = "x"')}`);
       expect(message)
@@ -177,7 +177,7 @@ describe("createService({ database })", function () {
     }
   });
 
-  it("CFG-12 lists an invalid option together with the faults of the file, which does not require url", async () => {
+  it("CFG-12 lists an invalid option together with the faults of the file, but not a missing url", async () => {
     const pool = new pg.Pool({ connectionString: server.url });
     const options = { ...silent, database: pool, rolle: "worker" } as ServiceOptions;
     expect(await refusalOf(options, toml('acquire_timeout = "x"')))
@@ -265,7 +265,7 @@ describe("createService({ cache })", function () {
     }
   });
 
-  it("rejects settings in the file that belong to the connection", async () => {
+  it("rejects connection settings in the file", async () => {
     const url = `url = "${redis.url}"`;
     const client = new Redis(redis.url, { lazyConnect: true });
     expect(await refusalOf({ ...silent, cache: client }, toml(url))).to.contain(

@@ -60,7 +60,7 @@ describe("createService({ helmet })", function () {
     });
   });
 
-  it("omits headers that require https in local only, unless the options contain them", async () => {
+  it("omits https-only headers in local, unless the options contain them, and sends them in prod", async () => {
     const helmet: PageHelmet = { contentSecurityPolicy: { directives: { imgSrc: ["*"] } } };
     const local = await headersOf("/page", { helmet });
     expect(local).to.not.have.property("strict-transport-security");

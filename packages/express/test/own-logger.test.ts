@@ -166,7 +166,7 @@ describe("createService({ logger })", function () {
     expect(service.log.level).to.equal("silent");
   });
 
-  it("survives a logger that throws or rejects", async () => {
+  it("serves requests while its logger throws or rejects", async () => {
     const fail = (): never => {
       throw new Error("the disk is full");
     };

@@ -70,7 +70,7 @@ describe("custom plugins", function () {
     expect(stdout).to.contain("GET by ann").and.to.contain("2 entries");
   });
 
-  it("receive the whole object from code if an option has the plugin's own name", async () => {
+  it("receive the object passed in code as one option if that option has the plugin's name", async () => {
     const labels = definePlugin({
       name: "labels",
       options: defineOptions("[plugin.labels]", {
@@ -397,7 +397,7 @@ describe("custom plugins", function () {
     expect((await request(worker.app).get("/anything")).status).to.equal(404);
   });
 
-  it("are rejected with the fault of one of them, even if one stop hook throws and another hangs", async () => {
+  it("are rejected with the error of the faulty one, even if one stop hook throws and another hangs", async () => {
     const plugin = (name: string, hook: () => Promise<void>): AnyPlugin =>
       definePlugin({ name, start: () => ({ stop: ["close", hook] as const }) });
     const throws = plugin("throws", () => Promise.reject(new Error("cannot stop")));

@@ -38,7 +38,7 @@ describe("createService({ metrics: { registry } })", function () {
     await using _ = await startService({ metrics: { registry }, toml });
   });
 
-  it("leaves no metric in the registry after a start that failed, and keeps those of the application", async () => {
+  it("removes the service's metrics from the registry after a failed start, and keeps the application's", async () => {
     const registry = new Registry();
     new Counter({ name: "orders_total", help: "Orders.", registers: [registry] });
     const routes = (): never => expect.fail("no routes");

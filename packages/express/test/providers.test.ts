@@ -153,7 +153,7 @@ describe("the plugin `auth` with providers", function () {
     ]);
   });
 
-  it("SYS-5 RDY-1 MET-6 LOG-1 shows its providers in /info, /ready and the metrics, and shows no secret", async () => {
+  it("SYS-5 RDY-1 MET-6 LOG-1 shows its providers in /info, /ready and the metrics, and logs no secret", async () => {
     const onIdentity = (): object => ({ ok: true });
     await using test = await startService({ toml: auth + acme(), env, auth: { onIdentity } });
     const answer = await signIn(test);

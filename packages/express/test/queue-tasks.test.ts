@@ -43,7 +43,7 @@ describe("createService({ queue: { tasks }, jobs })", function () {
     await service.stop();
   }
 
-  it("rejects a defined task without a handler, and names a handler that is spelled almost alike", async () => {
+  it("rejects a defined task without a handler, and suggests a handler with a similar name", async () => {
     for (const role of ["server", "both"] as const) {
       const jobs = { "order.confrim": done, "mail.send": done };
       expect(await refusalOf({ ...silent, queue: { tasks }, jobs, role }, toml())).to.contain(
@@ -111,7 +111,7 @@ describe("createService({ queue: { tasks }, jobs })", function () {
   });
 
   // The sample compiles against the declarations in dist/, so the packages must be built.
-  it("the sample of the README compiles", () => {
+  it("compiles as shown in the README", () => {
     const root = join(import.meta.dirname, "..");
     const sample = codeBlocks(readFileSync(join(root, "README.md"), "utf8"), "ts");
     expect(sample).to.have.length(1);

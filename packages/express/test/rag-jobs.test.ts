@@ -13,7 +13,7 @@ async function hasIndex({ service }: TestService): Promise<boolean> {
   return (await service.search?.stats())?.index?.valid === true;
 }
 
-describe("the work of the plugin `rag`", function () {
+describe("the plugin `rag` with background work", function () {
   this.timeout(60_000);
   const server = vectorServer();
   const texts = ["one", "two", "three"].map((content) => ({ content }));
@@ -56,7 +56,7 @@ describe("the work of the plugin `rag`", function () {
     expect(test.lines.filter(({ level }) => level === "WARN" || level === "ERROR")).to.deep.equal([]);
   });
 
-  it("measures the recall on its schedule, and shows it in /metrics", async () => {
+  it("measures the recall on a schedule, and shows the result in /metrics", async () => {
     const url = await server.database();
     const keys = 'tenant = "-"\nmaintain_every = 0\nrecall_every = 1';
     const enabled = '"metrics", "database", "queue", "rag"';
@@ -68,7 +68,7 @@ describe("the work of the plugin `rag`", function () {
     expect(await searchCheckOf(test)).to.include({ healthy: true });
   });
 
-  it("notes in /ready that row security hides the tenants from its role, and uses maintenanceDb instead", async () => {
+  it("reports in /ready that row security hides the tenants from its role, unless maintenanceDb is set", async () => {
     const url = await server.database();
     const admin = new pg.Pool({ connectionString: url, max: 2 });
     try {
@@ -117,7 +117,7 @@ grant select, insert, update, delete on svc_chunks to rag_service`);
     expect(refusal).to.contain("jobs.rag:ingest: is the task of the plugin rag; rename the job");
   });
 
-  it("queues in the caller's transaction, fails a job whose embedder is unavailable, and requires a queue", async () => {
+  it("queues an ingest in the caller's transaction, fails it if the embedder is unavailable, and requires a queue", async () => {
     const url = await server.database();
     const toml = ragToml(SMALL, '"database", "queue", "rag"');
     await using test = await startService({

@@ -163,7 +163,7 @@ describe("the routes of the search", function () {
     expect(paths["/rag/documents/{id}"]?.["delete"]?.responses).to.have.property("422");
   });
 
-  it("TRACE-12 make spans with the contract's attributes, whose children are statements, and never the texts", async () => {
+  it("TRACE-12 create spans with the contract's attributes and the statements as children, but without any text", async () => {
     const url = await server.database();
     const canary = (): string => `canary${randomBytes(8).toString("hex")}`;
     const canaries = { text: canary(), query: canary(), metadata: canary(), embedder: canary() };

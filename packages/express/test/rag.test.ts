@@ -64,7 +64,7 @@ describe("the plugin `rag`", function () {
   this.timeout(60_000);
   const server = vectorServer();
 
-  it("refuses to start without an embedder, a tenant or a database, and with a folder in prod", async () => {
+  it("refuses to start without an embedder, a tenant or a database, and with embedded_folder in prod", async () => {
     const noDatabase = ragToml("", '"rag"');
     expect(await faultsOf({ toml: noDatabase, env: { DATABASE_URL: NOWHERE } })).to.deep.equal([
       "plugin.rag: has no embedder: pass rag.embed to createService()",
@@ -107,7 +107,7 @@ describe("the plugin `rag`", function () {
     ]);
   });
 
-  it("reports a table that differs in /ready if the database was down at the start, and runs the jobs", async () => {
+  it("reports a table with other dimensions in /ready if the database was down at startup, and still runs jobs", async () => {
     const url = await server.database();
     await withPool(url, (db) => createSearchStore({ db, dimensions: 4 }).ensureSchema());
     await withPool(url, async (pool) => {
@@ -270,7 +270,7 @@ describe("the plugin `rag`", function () {
     expect((await request(test.url).post("/notes")).status).to.equal(200);
   });
 
-  it("works without pgvector, and reports that in /ready", async () => {
+  it("without pgvector, returns 503 from searches, reports that in /ready, and serves other routes", async () => {
     await using without = await openTestDatabase({ name: "rag-without-vector" });
     await using test = await startService({
       ...ragOn(without.url),
@@ -322,7 +322,7 @@ describe("the plugin `rag`", function () {
     });
   });
 
-  it("opens its embedded folder at the first use where the server has no pgvector", async () => {
+  it("opens its embedded folder at the first use if the server has no pgvector", async () => {
     await using without = await openTestDatabase({ name: "rag-embedded" });
     // Without these flags, V8 takes longer to optimize the WebAssembly module than the test takes to run.
     for (const flag of ["liftoff-only", "no-wasm-tier-up", "no-wasm-dynamic-tiering"])

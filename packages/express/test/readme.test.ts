@@ -133,7 +133,7 @@ describe("README of @svc/express", function () {
     await rm(folder, { recursive: true });
   });
 
-  it("PROF-7 the configuration of a gateway service starts one, and requires the plugin", async () => {
+  it("PROF-7 the sample configuration starts a gateway service, and is rejected without the plugin gateway", async () => {
     const text = await toml(12);
     const logDestination = { write: () => undefined };
     const service = await createService({ kind: "gateway", config: { toml: text }, logDestination });
@@ -145,7 +145,7 @@ describe("README of @svc/express", function () {
     expect(error).to.contain('kind: is "gateway", which needs the plugin gateway');
   });
 
-  it("RATE-3 shows the settings of the plugin rate_limit with their defaults, and describes and limits a route", async () => {
+  it("RATE-3 shows the rate_limit settings with their defaults, and a sample that validates and limits requests", async () => {
     const enabled = '[service]\nname = "orders"\n[plugins]\nenabled = ["rate_limit"]\n';
     const shown = await configOf(`${enabled}${await toml(13)}`);
     expect(shown.plugin).to.deep.equal((await configOf(enabled)).plugin);

@@ -223,7 +223,7 @@ onBothMajors((express) => {
       expect(headers).not.to.have.property("x-powered-by");
     });
 
-    it("is not set by a mounted application, while an overridden res.setHeader still receives later headers", async () => {
+    it("is not set by a mounted application, even after middleware has overridden res.setHeader", async () => {
       const seen: string[] = [];
       await using test = await startService({
         app: express(),

@@ -95,7 +95,7 @@ describe("the plugin `rollups`", function () {
   const spend = (tenant: string): Promise<unknown> =>
     pool.query("insert into expenses values ($1, now(), 'food', 12.5)", [tenant]);
 
-  it("ROLL-1 ROLL-2 ROLL-5 adds rollups with their tables, which refresh in the transaction of the rows", async () => {
+  it("ROLL-1 ROLL-2 ROLL-5 creates the rollup tables, and refreshes them in the caller's transaction", async () => {
     await using test = await start();
     const rollup = rollupOf(test);
     await withTransaction(pool, async (tx) => {
@@ -129,7 +129,7 @@ describe("the plugin `rollups`", function () {
     });
   });
 
-  it("ROLL-2 reports a drift in /ready and /metrics of every replica, and repairs it with `repair`", async () => {
+  it("ROLL-2 reports drift in /ready and /metrics of every replica, and repairs it if `repair` is true", async () => {
     const rollups = { monthly: monthly() };
     await using worker = await start("verify_every = 3600", { rollups });
     await using server = await start("verify_every = 3600", { rollups, role: "server" });
@@ -233,7 +233,7 @@ describe("the plugin `rollups`", function () {
     );
   });
 
-  it("JOB-10 JOB-20 reports the dead job of a worker without the definition, and runs it after the next change", async () => {
+  it("JOB-10 JOB-20 reports a refresh job as dead if the worker lacks the rollup, and refreshes at the next change", async () => {
     const rollups = { monthly: monthly() };
     await using server = await start('refresh = "job"', { rollups, role: "server" });
     const rollup = rollupOf(server);
@@ -315,7 +315,7 @@ describe("the plugin `rollups`", function () {
     expect(child.lines().map(({ files }) => files)).to.deep.equal([["plugin", "plugin-options"]]);
   });
 
-  it("CFG-12 refuses to start if the definition does not fit the database", async () => {
+  it("CFG-12 refuses to start if the definition does not match the database", async () => {
     const source = { ...definition.source, timeColumn: "paid_at" };
     const { service } = await makeService({
       toml: toml(),

@@ -183,7 +183,7 @@ describe("a service", () => {
     expect(message).to.contain("config: is used only in the full profile");
   });
 
-  it("PROF-4 passes on the caller's trace unchanged in the reduced profile", async () => {
+  it("PROF-4 propagates the caller's trace unchanged in the reduced profile", async () => {
     await using test = await startService({
       config: undefined,
       profile: "reduced",

@@ -190,7 +190,7 @@ describe("slow clients", () => {
     });
   });
 
-  it("may have fractional deadlines, such as 2.3 s, while requests in time succeed", async () => {
+  it("get their response if they send in time, also with fractional deadlines such as 2.3 s", async () => {
     await withService(
       "headers_timeout = 2.3\nreceive_timeout = 8.2\nkeep_alive_timeout = 4.1\n",
       async ({ url }) => {
@@ -216,7 +216,7 @@ describe("clients that do not read", () => {
     await closed;
   });
 
-  it("keep their connection while a handler or an event stream is silent", async () => {
+  it("keep their connection while an event stream is silent", async () => {
     let stream: ServerResponse | undefined;
     await using test = await startService({
       toml: "send_timeout = 0.1\n",

@@ -423,7 +423,7 @@ describe("createService() with the plugin `telemetry`", () => {
 });
 
 describe("a service with tracing and a database of its own", () => {
-  it("starts with a database that is not a pg pool, whose statements have no spans", async () => {
+  it("starts and stops with a database that is not a pg pool", async () => {
     const db = {
       query: () => Promise.resolve({ rows: [], rowCount: 0 }),
       connect: () => Promise.reject(new Error("unused")),

@@ -83,7 +83,7 @@ describe("the plugin `tenancy`", () => {
     expect(line).to.include({ tenant_id: "acme" }).and.to.not.have.property("tenant_claimed");
   });
 
-  it("TEN-3 TEN-16 rejects requests without a tenant, except on the service's own endpoints", async () => {
+  it("TEN-3 TEN-16 rejects requests without a tenant, except to the service's own endpoints and exempt paths", async () => {
     const toml = `${both}[plugin.metrics]\npath = "/numbers"\n[plugin.tenancy]\nrequire_tenant = true\nexempt_paths = ["/open"]\n`;
     await using test = await startService({ toml, env, routes });
     for (const path of ["/health", "/ready", "/info", "/numbers", "/open"]) {
@@ -98,7 +98,7 @@ describe("the plugin `tenancy`", () => {
     expect(refused.headers).to.include({ "x-content-type-options": "nosniff" });
   });
 
-  it("TEN-16 exempts the paths in the file, with and without a method", async () => {
+  it("TEN-16 exempts a path in the file for its method only, and rejects an invalid path", async () => {
     const toml = `${both}[plugin.tenancy]\nsources = ["token"]\nrequire_tenant = true\n`;
     const add = (app: Express): void => void app.all("/hooks/:name", (_req, res) => res.json({}));
     await using test = await startService({

@@ -276,7 +276,7 @@ describe("tune()", () => {
       });
     }
 
-    it("works with applications mounted before the call, and inside an application that mounts the tuned one later", async () => {
+    it("leaves mounted applications their own req.app and their parent's later extensions, at any depth", async () => {
       const inner = makeApp();
       const app = express();
       app.use("/in", inner);

@@ -231,7 +231,7 @@ describe("a body whose type no parser in the route accepts", () => {
       await service.stop();
     });
 
-    it("does not get a 415 in middleware that reads it after a route, because a parser may follow (ERR-18)", async () => {
+    it("does not get a 415 when middleware after a route reads req.body, because a parser may follow (ERR-18)", async () => {
       await using test = await startService({
         app: express(),
         routes(app) {

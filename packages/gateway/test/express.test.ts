@@ -8,7 +8,7 @@ import { closedOrigin, startUpstream } from "./support/servers.ts";
 
 for (const [name, express] of Object.entries(expressMajors)) {
   describe(`a gateway in ${name}`, () => {
-    it("passes on requests before body parsers, and leaves others to the app", async () => {
+    it("forwards requests of its routes when mounted before body parsers, and leaves others to the app", async () => {
       await using upstream = await startUpstream();
       await using made = gateway({ routes: [{ prefix: "/api", targets: [upstream.url] }] });
       const app = express();
@@ -47,7 +47,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       expect(upstream.received).to.deep.equal([]);
     });
 
-    it("uses the path below the router on which it is mounted", async () => {
+    it("matches and forwards the path without the prefix at which it is mounted", async () => {
       await using upstream = await startUpstream();
       await using made = gateway({ routes: [{ prefix: "/api", targets: [upstream.url] }] });
       const app = express();

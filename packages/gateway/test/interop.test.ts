@@ -200,7 +200,7 @@ function unsizedTests(site: Site): void {
     expect(answer.body).to.have.lengthOf(20_000);
   });
 
-  it("receives the target of a request byte by byte", async () => {
+  it("receives the request target unchanged, byte for byte", async () => {
     const target = "/target?a=%2F%20+&&b=[1]|2&c=%C3%A9&d";
     expect((await site.same(target)).body.toString()).to.equal(target);
   });

@@ -42,7 +42,7 @@ describe("the path of a request", () => {
     }
   });
 
-  it("gets 400 if it is a non-normalized form of a stricter route's path", async () => {
+  it("gets 400 if, normalized, it belongs to a stricter route than the one it matches", async () => {
     await using upstream = await startUpstream();
     const targets = [upstream.url];
     await using server = await startGateway({
@@ -96,7 +96,7 @@ describe("the path of a request", () => {
     expect(upstream.received).to.have.lengthOf(4);
   });
 
-  it("gets 400 if it could leave the prefix at the target", async () => {
+  it("gets 400 if the target could resolve it to a path outside the prefix", async () => {
     await using upstream = await startUpstream();
     await using server = await startGateway({ routes: [{ prefix: "/api", targets: [upstream.url] }] });
     const refused = [
@@ -137,7 +137,7 @@ describe("the path of a request", () => {
     expect(upstream.received).to.deep.equal([]);
   });
 
-  it("is not forwarded if no prefix matches before the path is normalized", async () => {
+  it("is not forwarded if it matches no prefix, or only after normalization", async () => {
     await using upstream = await startUpstream();
     await using server = await startGateway({ routes: [{ prefix: "/api", targets: [upstream.url] }] });
     for (const target of [
@@ -169,7 +169,7 @@ describe("the path of a request", () => {
     expect(seen).to.deep.equal(["/api/*", "/api/*", undefined]);
   });
 
-  it("determines the prefix that routeOf() returns, for middleware that exempts proxied requests", async () => {
+  it("determines the prefix that routeOf() returns, or undefined if no route matches", async () => {
     await using server = await startGateway({
       routes: [
         { prefix: "/a", targets: ["http://127.0.0.1:1"] },

@@ -50,7 +50,7 @@ describe("a body", () => {
     expect(received).to.equal(total);
   });
 
-  it("gets 408 when the client stops sending it, and the request to the target ends", async () => {
+  it("causes a 408 and ends the request to the target when the client stops sending it", async () => {
     let isClosed = false;
     await using upstream = await startUpstream((req) => {
       req.resume().on("close", () => (isClosed = true));

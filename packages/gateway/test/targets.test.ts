@@ -28,7 +28,7 @@ async function bodies(url: string, count: number): Promise<string[]> {
 }
 
 describe("the targets of a route", () => {
-  it("take turns", async () => {
+  it("get requests in round-robin order", async () => {
     await using a = await named("a");
     await using b = await named("b");
     await using c = await named("c");
@@ -117,7 +117,7 @@ describe("the targets of a route", () => {
     expect(server.logger.at("info")).to.deep.equal(["a target of the gateway is answering again"]);
   });
 
-  it("are not paused because clients disconnect", async () => {
+  it("are not paused when clients disconnect", async () => {
     await using upstream = await startUpstream((req, res) => {
       if (req.url !== "/api/slow") res.end("ok");
     });
@@ -170,7 +170,7 @@ describe("the targets of a route", () => {
     expect(probesOf(other)).to.equal(0);
   });
 
-  it("get requests a minute after their last sign of draining", async () => {
+  it("get requests again a minute after their last sign of draining", async () => {
     const clock = testClock();
     await using closing = await startClosing("closing", () => undefined);
     await using other = await named("other");

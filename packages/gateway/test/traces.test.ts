@@ -147,7 +147,7 @@ describe("the span of a proxied request", () => {
     await until("the span ends", () => spans[0]?.outcome === "ended");
   });
 
-  it("TRACE-10: fails with the request, without a status", async () => {
+  it("TRACE-10: is marked as failed, without a status, if no connection can be made", async () => {
     const { spans, span } = recordingSpans();
     await using server = await startGateway({
       routes: [{ prefix: "/api", targets: [await closedOrigin()] }],

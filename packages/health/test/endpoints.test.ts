@@ -209,7 +209,7 @@ describe("health()", () => {
     expect(answer.text).to.contain("redis://cache:6379/0").and.not.to.contain("canary");
   });
 
-  it("provides a handler for each endpoint, which works under any path", async () => {
+  it("provides a handler for each endpoint, which responds under any path", async () => {
     const { handlers } = health(about);
     const live = hosts(handlers.health)["express 5"] ?? "";
     expect((await request(live).get("/livez")).body).to.include({ status: "ok" });
@@ -244,7 +244,7 @@ describe("health()", () => {
     expect(passedOn).to.deep.equal([]);
   });
 
-  it("works when mounted under a path in Express", async () => {
+  it("responds only below its mount path in Express", async () => {
     const app = expressMajors["express 5"]().use("/internal", health(about));
     await request(app).get("/internal/health").expect(200);
     await request(app).get("/health").expect(404);

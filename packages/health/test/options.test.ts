@@ -32,7 +32,7 @@ describe("options of health()", () => {
     expect(faultsOf({ ...about, checks: undefined, reuseMs: undefined, now: undefined })).to.deep.equal([]);
   });
 
-  it("must not contain an invalid check", () => {
+  it("are rejected if they contain an invalid check", () => {
     const good = check("db", true, { healthy: true });
     for (const bad of [
       null,
@@ -49,7 +49,7 @@ describe("options of health()", () => {
     expect(faultsOf({ ...about, checks: [good] })).to.deep.equal([]);
   });
 
-  it("must not contain two checks with the same name, even if addCheck() adds the second", () => {
+  it("are rejected with two checks of the same name, and addCheck() rejects the second", () => {
     const good = check("db", true, { healthy: true });
     expect(() => health({ ...about, checks: [good, good] })).to.throw(
       ConfigurationError,
@@ -60,7 +60,7 @@ describe("options of health()", () => {
     expect(() => middleware.addCheck({ name: "x" } as never)).to.throw(ConfigurationError, "check: must be");
   });
 
-  it("must not contain a plugin without a name", () => {
+  it("are rejected if they contain a plugin without a name", () => {
     expect(faultsOf({ ...about, plugins: [{}] })).to.deep.equal(["plugins"]);
     expect(faultsOf({ ...about, plugins: [{ name: "a" }], providers: ["b"] })).to.deep.equal([]);
   });

@@ -81,7 +81,7 @@ describe("the report of /ready", () => {
     expect(await detailOf(() => hostile)).to.equal("health check raised: RangeError");
   });
 
-  it("RDY-12 names a class for a thrown error whose getters throw, and for a thrown revoked proxy", async () => {
+  it("RDY-12 contains the class of a thrown error whose getters throw, and Error for a thrown revoked proxy", async () => {
     const closed = Object.defineProperty(new RangeError("canary"), "code", {
       get() {
         throw new Error("canary");

@@ -111,7 +111,7 @@ describe("the headers of a call", () => {
     [undefined, undefined],
   ];
   for (const [authorization, expected] of tokens) {
-    it(`HTTP-3 contain ${String(expected)} of a request with ${String(authorization)}, if forwarded`, async () => {
+    it(`HTTP-3 contain ${expected ?? "no token"} if ${authorization ?? "no token"} is to be forwarded`, async () => {
       await using forwarding = createClient({
         name: "billing",
         baseUrl: upstream.url,
@@ -139,7 +139,7 @@ describe("the headers of a call", () => {
     expect(sent().headers.authorization).to.equal("Bearer ours");
   });
 
-  it("TRACE-9 are sent in one client span per call", async () => {
+  it("TRACE-9 are sent in one client span per call, which shows no path, query or body", async () => {
     const { span, spans } = recordingHook();
     await using client = createClient({ name: "billing", baseUrl: upstream.url, span });
     await client.post("/invoices?token=secret", { json: { secret: 1 } });
@@ -157,7 +157,7 @@ describe("the headers of a call", () => {
     ]);
   });
 
-  it("TRACE-9 are sent in one span with the number of retries when a call is retried", async () => {
+  it("TRACE-9 are sent in one span when the call is retried, which shows the number of retries", async () => {
     await using failing = await openUpstream((res, count) => res.writeHead(count < 3 ? 503 : 200).end());
     const { span, spans } = recordingHook();
     await using client = createClient({ name: "billing", baseUrl: failing.url, span });
@@ -172,7 +172,7 @@ describe("the headers of a call", () => {
     ]);
   });
 
-  it("TRACE-9 TRACE-21 are sent once when the hook fails", async () => {
+  it("TRACE-9 TRACE-21 are sent once when the span hook throws", async () => {
     const faulty: SpanHook = () => {
       throw new Error("the hook fails");
     };

@@ -83,7 +83,7 @@ describe("the retries of a call", () => {
     ["PUT with a stream", "PUT", () => ({ body: Readable.from([Buffer.from("a")]) }), 1],
   ];
   for (const [name, method, options, tries] of calls) {
-    it(`lead to ${tries} tries for ${name}`, async () => {
+    it(`bring the number of attempts for ${name} to ${tries}`, async () => {
       await using upstream = await openUpstream((res) => res.writeHead(503).end());
       await using client = clientOf(upstream.url);
       expect(
@@ -130,7 +130,7 @@ describe("the retries of a call", () => {
 });
 
 describe("createRetryBudget()", () => {
-  it("allows ten in one burst, then one per second and one per five calls", () => {
+  it("allows ten retries in one burst, then one per second and one per five calls", () => {
     let now = 0;
     const budget = createRetryBudget(0.2, () => now);
     const taken = (): number => {
@@ -477,7 +477,11 @@ describe("stop()", () => {
     expect(logged).to.deep.equal([]);
   });
 
-  it("resolves immediately if there was no call", async () => {
-    await clientOf("http://127.0.0.1:9").stop();
+  it("needs no call before it, and rejects the calls after it", async () => {
+    await using upstream = await openUpstream((res) => res.end());
+    const client = clientOf(upstream.url);
+    await client.stop();
+    expect(((await rejection(client.get("/a"))).cause as Error).message).to.equal("the client is stopped");
+    expect(upstream.received).to.deep.equal([]);
   });
 });

@@ -79,7 +79,7 @@ describe("claim() of jobs with payloads that do not match", function () {
     expect((await storedIn(pool, { name })).map(({ attempts }) => attempts)).to.deep.equal([0, 0, 0]);
   });
 
-  it("returns no job after 100 statements that found only such jobs", async () => {
+  it("returns no job after 100 statements that found only mismatched jobs", async () => {
     await queue(101, 1);
     const table = typed();
     expect(await table.claim(1)).to.deep.equal([]);

@@ -73,7 +73,7 @@ describe("workers in one process", () => {
     expect(group.claims, "a notification came after the claim").to.equal(1);
   });
 
-  it("send claims in turn", () => {
+  it("are woken in rotation: the last one to claim is woken last", () => {
     const woken: string[] = [];
     const member = (name: string): Member => ({ ...countingMember(), wake: () => void woken.push(name) });
     const [a, b] = [member("a"), member("b")];

@@ -161,7 +161,7 @@ describe("claim() while an old snapshot keeps finished jobs' rows", function () 
   this.timeout(60_000);
   const database = testDatabase({ name: "job-snapshot" });
 
-  it("JOB-4 JOB-25 uses the full statement every time on a healthy table", async () => {
+  it("JOB-4 JOB-25 returns an earlier job from another process immediately on a healthy table", async () => {
     await using bench = await openBench(database.url);
     const { table } = bench;
     await table.enqueueMany(["a", "b"].map((id) => ({ id, task: "a", availableAt: past(10) })));

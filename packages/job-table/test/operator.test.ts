@@ -14,7 +14,7 @@ async function bury({ table }: Bench, ...ids: string[]): Promise<void> {
 
 const signal = new AbortController().signal;
 
-describe("dead, retryDead, stats and readiness", function () {
+describe("the operator functions of a job table", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "job-operator" });
 
@@ -50,7 +50,7 @@ describe("dead, retryDead, stats and readiness", function () {
     expect(await bench.table.stats()).to.deep.equal({ pending: 0, running: 4, dead: 0 });
   });
 
-  it("reject invalid limits and ids", async () => {
+  it("dead() and retryDead() reject invalid limits and ids", async () => {
     const table = createJobTable({ db: { query: () => Promise.reject(new Error("sent")) } });
     expect(await rejection(table.dead(0))).to.include({ code: "ERR_SVC_JOB_ARGUMENT" });
     for (const ids of ["some", [1], ["a\0"], undefined]) {
@@ -117,7 +117,7 @@ describe("dead, retryDead, stats and readiness", function () {
     [{ visibilityTimeout: 1 }, "visibilityTimeout: is unknown"],
   ];
   for (const [options, message] of wrong) {
-    it(`reject ${JSON.stringify(options).slice(0, 60)}`, async () => {
+    it(`createJobTable() rejects ${JSON.stringify(options).slice(0, 60)}`, async () => {
       const db = { query: () => Promise.resolve({ rows: [] }) };
       const given = message.startsWith("db") ? options : { db, ...options };
       const error = await rejection(() => createJobTable(given as JobTableOptions));

@@ -61,7 +61,7 @@ describe("behind PgBouncer in transaction mode", function () {
     await pool.end();
   });
 
-  it("enqueue() queues every job on connections that share sessions", async () => {
+  it("enqueue() queues every job when ten connections share two server sessions", async () => {
     await using bench = await openBench(database.url);
     await using login = await openTestLogin({
       url: database.url,

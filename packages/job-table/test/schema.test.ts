@@ -149,7 +149,7 @@ describe("the table", function () {
     });
   }
 
-  it("is rejected when a renamed table has the index's name, or a view has the table's name", async () => {
+  it("is rejected when a renamed table still has the indexes' names, or a view has the table's name", async () => {
     const pool = openPool(database.url);
     const table = createJobTable({ db: pool, name: "moved" });
     await table.ensureSchema();

@@ -144,7 +144,7 @@ describe("svc-jobs", function () {
     expect(await bench.rows()).to.deep.equal([]);
   });
 
-  it("drain fails when the module exits the process, hangs or throws, and removes colours from the error", async () => {
+  it("drain fails when the module exits the process, hangs or throws, and prints no escape character", async () => {
     const modules = {
       "exits.mjs": "process.exit(0)",
       "waits.mjs": "await new Promise(() => {})",

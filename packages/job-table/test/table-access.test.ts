@@ -8,7 +8,7 @@ describe("tableAccess()", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "job-access" });
 
-  it("JOB-3 queues a job in a statement that also decides whether to queue it", async () => {
+  it("JOB-3 enqueuePart() queues a job only if the CTE that it reads returns a row, and each id only once", async () => {
     await using bench = await openBench(database.url);
     const access = tableAccess("mine()", bench.table, 5000);
     expect([access.db, access.channel]).to.deep.equal([bench.pool, `svc_job:${bench.table.name}`]);

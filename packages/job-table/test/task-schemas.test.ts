@@ -28,7 +28,7 @@ describe("faulty schemas of tasks", function () {
   });
   after(() => pool.end());
 
-  it("refuse a job when they throw, and the error is the cause only when the job is queued", async () => {
+  it("refuse a job when they throw: enqueue() sets the error as cause, and claim() stores only its class", async () => {
     const table = await openTable(pool, defineTasks({ broken: throwing }));
     const error = await rejection(table.enqueue({ task: "broken" }));
     expect(error).to.be.instanceOf(JobError).and.include({
@@ -76,7 +76,7 @@ describe("faulty schemas of tasks", function () {
     expect(((await rejection(table.enqueue({ task: "none" }))) as Error).message).to.match(/ at payload$/);
   });
 
-  it("accept a payload when the issues are null, and refuse it when the issues are of another kind", async () => {
+  it("accept a payload when the issues are null, and refuse it when the issues are malformed", async () => {
     const issuesOf = (issues: unknown): StandardSchema => schemaOf(() => ({ issues }) as never);
     const unreadable = {
       get path(): never {

@@ -395,7 +395,7 @@ describe("createWorker", function () {
     ]);
   });
 
-  it("waits for the handler, and fails the job if the handler fails, when `around` does not await it or calls it twice", async () => {
+  it("runs a handler only once if `around` calls it twice, and waits for a handler that `around` does not await", async () => {
     await using bench = await openBench(database.url);
     let runs = 0;
     await bench.table.enqueueMany([

@@ -150,7 +150,7 @@ for (const stack of stacks) {
       expect(({} as { polluted?: unknown }).polluted).to.equal(undefined);
     });
 
-    it("returns fields whose names every object inherits, such as toString", async () => {
+    it("accepts fields with the names of inherited members, such as toString", async () => {
       let prototype: unknown = "none";
       const look: Middleware = (req, _res, next) => {
         prototype = Object.getPrototypeOf((req as { body?: object }).body);
@@ -207,7 +207,7 @@ for (const stack of stacks) {
       }
     });
 
-    it("ERR-18 inflates forms, and rejects unknown encodings with 415 and others with 400", async () => {
+    it("ERR-18 inflates forms, and rejects unknown encodings with 415 and invalid gzip with 400", async () => {
       await using server = await serve();
       const encoded: Record<string, Buffer> = {
         gzip: zlib.gzipSync("a=1"),
@@ -266,7 +266,7 @@ for (const stack of stacks) {
 
 describe("formBody with jsonBody", () => {
   for (const [name, express] of Object.entries(expressMajors)) {
-    it(`ERR-18 names forms in the 415 of a multipart form on ${name}`, async () => {
+    it(`ERR-18 lists the form type in the Accept header of a 415 for a multipart form on ${name}`, async () => {
       const app = express();
       app.use(formBody(), jsonBody({ otherTypes: "refuse" }));
       app.post("/", (req, res) => void res.json(req.body));

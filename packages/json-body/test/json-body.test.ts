@@ -284,7 +284,7 @@ for (const stack of stacks) {
       }
     });
 
-    it("accepts prototype names as values, and harmless uses of them as keys", async () => {
+    it("accepts __proto__ as a value, and harmless keys such as constructor", async () => {
       await using server = await serve(stack);
       for (const text of [
         '{"a":"__proto__"}',
@@ -319,7 +319,7 @@ for (const stack of stacks) {
       expect((await post(consumed.url, "not json")).body).to.include({ parsed: false });
     });
 
-    it("passes a fault to next() when the client disconnects", async () => {
+    it("passes a 400 to next() when the client disconnects during the body", async () => {
       let fault: unknown;
       const { promise, resolve } = deferred();
       const parser = jsonBody();
@@ -341,7 +341,7 @@ for (const stack of stacks) {
       ]);
     });
 
-    it("passes a fault to next() when the client has disconnected before the body is read", async () => {
+    it("passes an error to next() when the client has disconnected before the body is read", async () => {
       const { promise, resolve } = deferred();
       let fault: unknown;
       const parser = jsonBody();
@@ -453,7 +453,7 @@ for (const stack of stacks) {
 
 describe("jsonBody with other parsers and attachProblems", () => {
   for (const [major, express] of Object.entries(expressMajors)) {
-    it(`works together with ${major}'s parser, in either order`, async () => {
+    it(`returns the parsed body when express.json() of ${major} runs before or after it`, async () => {
       for (const parsers of [
         [express.json(), jsonBody()],
         [jsonBody(), express.json()],

@@ -8,7 +8,7 @@ import { post, serve } from "./support/stacks.ts";
 const text = { "Content-Type": "text/plain" };
 
 describe("jsonBody({ otherTypes })", () => {
-  it("leaves req.body undefined for other types by default, and always on a server without Express (ERR-18)", async () => {
+  it("leaves req.body undefined for other types on a server without Express, even with refuse (ERR-18)", async () => {
     for (const options of [{}, { otherTypes: "leave" }, { otherTypes: "refuse" }] as const) {
       await using server = await serve("bare http", options);
       expect((await post(server.url, "a", text)).body).to.deep.equal({ parsed: false });

@@ -164,7 +164,7 @@ for (const stack of stacks) {
 
 for (const [major, express] of Object.entries(expressMajors)) {
   describe(`textBody with jsonBody on ${major}`, () => {
-    it("ERR-18 names its types in the 415 of a body that neither reads", async () => {
+    it("ERR-18 names its types in the 415 for a body that no parser reads", async () => {
       const app = express();
       app.use(
         textBody({ types: ["text/plain", "text/csv"] }),

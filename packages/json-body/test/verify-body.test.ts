@@ -31,7 +31,7 @@ describe("jsonBody({ verify })", () => {
 
 for (const stack of stacks) {
   describe(`jsonBody({ verify }) on ${stack}`, () => {
-    it("passes the bytes as sent, and the request and response, before it parses", async () => {
+    it("calls verify with the request, the response and the bytes as sent, before it parses", async () => {
       const calls: unknown[][] = [];
       const verify: VerifyBody = (req, res, bytes) => {
         calls.push([req.headers["x-signature"], res.headersSent, (req as { body?: unknown }).body, bytes]);
@@ -45,7 +45,7 @@ for (const stack of stacks) {
       expect(calls).to.deep.equal([["s", false, undefined, Buffer.from(text)]]);
     });
 
-    it("responds with 403 if it throws, rejects, or returns anything but true or a promise of true", async () => {
+    it("responds with 403 if verify throws, rejects, or returns anything but true or a promise of true", async () => {
       const refusing: VerifyBody[] = [
         () => {
           throw new Error("bad signature of secret hunter2");
@@ -76,7 +76,7 @@ for (const stack of stacks) {
       }
     });
 
-    it("accepts a body if it returns true or a promise of true", async () => {
+    it("accepts a body if verify returns true or a promise of true", async () => {
       for (const value of [true, Promise.resolve(true)]) {
         await using server = await serve(stack, { verify: () => value });
         expect((await post(server.url, '{"a":1}')).body.body).to.deep.equal({ a: 1 });
@@ -101,7 +101,7 @@ for (const stack of stacks) {
       expect(await promise).to.include({ code: "ERR_SVC_BODY_NOT_VERIFIED", cause });
     });
 
-    it("keeps the status of a thrown problem, and of an error with a boolean expose", async () => {
+    it("keeps the status of a thrown problem, and of an error with a boolean `expose`", async () => {
       const gone = serviceUnavailable("the keys are not available", { retryAfterSeconds: 5 });
       const exposed = Object.assign(new Error("late"), { status: 408, expose: true });
       for (const [thrown, status] of [
@@ -139,7 +139,7 @@ for (const stack of stacks) {
       expect((await post(server.url, bomb, gzip)).status).to.equal(413);
     });
 
-    it("is not called for a body over the limit, of another type or charset, or for a GET without a body", async () => {
+    it("does not call verify for a body over the limit, of another type or charset, or for a GET without a body", async () => {
       const { verify, seen } = recorder();
       await using server = await serve(stack, { verify, maxBytes: 10 });
       expect((await post(server.url, "x".repeat(11))).status).to.equal(413);
@@ -151,7 +151,7 @@ for (const stack of stacks) {
       expect(seen).to.deep.equal([]);
     });
 
-    it("is called with no bytes for a POST with an empty body or without a body", async () => {
+    it("calls verify with no bytes for a POST with an empty body or without a body", async () => {
       const head = "POST / HTTP/1.1\r\nHost: a\r\n";
       const requests = [
         `${head}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
@@ -181,7 +181,7 @@ for (const stack of stacks) {
       expect(seen).to.deep.equal([]);
     });
 
-    it("COR-4 runs in the request's context, and keeps it for later middleware", async () => {
+    it("COR-4 calls verify in the request's context, and keeps the context for later middleware", async () => {
       const ids: unknown[] = [];
       const note = (): void => void ids.push(currentContext()?.requestId);
       const enter: Middleware = (req, res, next) => {

@@ -74,7 +74,7 @@ for (const stack of stacks) {
       expect(lines.map(({ fields }) => fields["error"])).to.deep.equal(["RangeError"]);
     });
 
-    it("is not logged if it has a status of its own, nor is a refusal", async () => {
+    it("is not logged if it has its own status, and a refusal is not logged either", async () => {
       const { logger, lines } = recorder();
       await using gone = await served(logger, failing(serviceUnavailable("the keys are not available")));
       await using refusing = await served(logger, () => false);

@@ -50,12 +50,12 @@ describe("checkAlgorithms", () => {
     expect(refused([undefined])).to.match(/not a string/);
   });
 
-  it("names the setting that contains the list", () => {
+  it("names the setting that contains the list in its error", () => {
     const error = thrownBy(() => checkAlgorithms("service.toml", [], "plugin.auth.algorithms"));
     expect(error.message).to.contain("plugin.auth.algorithms: is empty");
   });
 
-  it("applies to createVerifier() (AUTH-5)", () => {
+  it("is called by createVerifier() (AUTH-5)", () => {
     expect(thrownBy(() => verifierWith({ algorithms: ["HS256", "RS256"] })).message).to.contain(
       "pick one family",
     );

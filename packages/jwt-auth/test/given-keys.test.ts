@@ -141,7 +141,7 @@ for (const [name, make] of factories) {
       expect(await reasonFor(alone, {})).to.equal("accepted");
     });
 
-    it("rejects a JWK set with more than 64 keys for the algorithms, some of which it would never use (KEY-12)", async () => {
+    it("rejects a JWK set with more than 64 keys for the algorithms, because it uses at most 64 (KEY-12)", async () => {
       const keys = Array.from({ length: 65 }, (_, index) => jwkOf("p256", { kid: `${index}` }));
       const fault = "keys: has more than 64 keys for the algorithms; remove those that are not in use";
       expect(faultOf({ keys })).to.equal(fault);
@@ -167,14 +167,14 @@ for (const [name, make] of factories) {
       expect(faultOf(bareJwk("p256", { alg: "Ed25519" }))).to.match(/^keys: is not a public JWK/);
     });
 
-    it("does not show a value that is not a key, because it may be a private key", () => {
+    it("does not show an invalid value in the error, because it may be a private key", () => {
       const pem = keyFixture("p256").privateKey.export({ type: "pkcs8", format: "pem" }).toString();
       const fault = faultOf([pem]);
       expect(fault).to.match(/^keys: must be a key source .* \(the value is not shown\)$/);
       expect(fault).to.not.include("PRIVATE KEY");
     });
 
-    it("rejects a key whose getter throws, without the message of the error", () => {
+    it("rejects a key whose getter throws, without showing the message of the thrown error", () => {
       const throwing = {
         kty: "EC",
         get crv(): string {
@@ -265,7 +265,7 @@ for (const [name, make] of factories) {
       ]);
     });
 
-    it("rejects a CryptoKey that is not extractable or for another purpose", async () => {
+    it("rejects a CryptoKey that is not extractable or was made for another purpose", async () => {
       expect(faultOf(await cryptoKeyOf("ed25519", "Ed25519", false))).to.equal(
         "keys: is a CryptoKey that is not extractable; import it with extractable: true",
       );
@@ -298,11 +298,12 @@ describe("jwtAuth() with a key", () => {
     expect(() => jwtAuth(options)).to.throw(ConfigurationError, "secret, keys: cannot be combined");
   });
 
-  it("reports that the keys are configured, and can be stopped", async () => {
-    const auth = jwtAuth({ keys: generateKeyPairSync("ed25519").publicKey });
+  it("reports in its readiness check that the keys are configured, and still accepts tokens after stop()", async () => {
+    const auth = jwtAuth({ keys: keyFor("RS256").publicKey, now });
     const found = await auth.readiness().check(new AbortController().signal);
     expect(found).to.include({ healthy: true, detail: "the keys are configured" });
     auth.stop();
+    expect(await auth.verifier.verify(forge())).to.have.property("principal");
   });
 
   it("caches verified tokens", async () => {

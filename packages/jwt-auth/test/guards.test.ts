@@ -125,7 +125,7 @@ describe("guards", () => {
     expect(await run(requireScopes("a"), principal)).to.equal(undefined);
   });
 
-  it("reject requests with problems that have a code (AUTH-11, AUTH-13, ERR-13, ERR-14)", async () => {
+  it("reject requests with a 401 or 403 problem that has a code (AUTH-11, AUTH-13, ERR-13, ERR-14)", async () => {
     const codes = [];
     for (const [guard, caller] of [
       [requireAuth(), undefined],

@@ -47,11 +47,11 @@ describe("createVerifier() with hostile tokens", () => {
     });
   }
 
-  describe("a public key as the secret", () => {
+  describe("a public key", () => {
     // Skip the modulus, which cannot be distinguished from a random secret.
     const forms = Object.entries(secretsOfPublicKey()).filter(([how]) => how !== "its modulus");
     for (const [how, secret] of forms) {
-      it(`is rejected in the form of ${how} (AUTH-32)`, () => {
+      it(`is rejected as a secret in the form of ${how} (AUTH-32)`, () => {
         for (const env of ["local", "prod"] as const) {
           expect(() => createSecretSource({ secret, env })).to.throw(
             ConfigurationError,

@@ -129,12 +129,12 @@ describe("an issuer with discovery", () => {
     ["/realms/shop", `/realms/shop${CONFIGURATION}`],
     ["/realms/shop/", `/realms/shop${CONFIGURATION}`],
   ] as const) {
-    it(`is found below the path "${path}", before any request (KEY-1)`, async () => {
+    it(`has its discovery document below the path "${path}" (KEY-1)`, async () => {
       await using given = await provider(path);
       await using auth = authOf(given.issuer);
       expect(await reasonFor(auth, given.issuer)).to.equal("accepted");
-      expect(given.requests).to.eql([discovery, "/keys"]);
       expect(await reasonFor(auth, `${given.issuer}/x`)).to.equal("issuer");
+      expect(given.requests).to.eql([discovery, "/keys"]);
     });
   }
 
@@ -219,7 +219,7 @@ describe("an issuer with discovery", () => {
     }
   });
 
-  it("gives each of its two documents as much time as a fetched key set (KEY-6)", async () => {
+  it("allows each of its two documents the same time per attempt as a fetched key set (KEY-6)", async () => {
     await using given = await provider();
     const slow =
       (answer: Answer): Answer =>
@@ -317,7 +317,7 @@ describe("the option checks of an issuer with discovery", () => {
     expect(faultsOf({ issuer }, { jwksTimeoutSeconds: 0 })[0]).to.match(/^jwksTimeoutSeconds: must be/);
   });
 
-  it("apply to a single issuer, under the names of its options", () => {
+  it("report the faults of a single issuer under the names of its options", () => {
     const jwksUrl = "https://a.example/keys";
     for (const [options, expected] of [
       [{ discovery: true, audience }, "issuer: must be a URL with discovery"],

@@ -36,7 +36,7 @@ describe("the readiness check of several issuers with an application's key sourc
     expect(detail).to.equal(`${OWN}: no detail; ${FETCHED}: no keys fetched yet`);
   });
 
-  it("shows no text of an error except a plain name (RDY-14)", async () => {
+  it("shows only the name of a thrown error, or `unknown error` if the name is not a plain word (RDY-14)", async () => {
     const unreadable = Object.defineProperty(new Error("x"), "name", {
       get() {
         throw new Error("secret text");

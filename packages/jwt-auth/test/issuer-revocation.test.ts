@@ -19,7 +19,7 @@ function tokenOf(iss: string): string {
 const issuer = (iss: string) => ({ issuer: iss, keys: pemOf(signers[iss] ?? "secret"), audience });
 
 describe("the option revocation of several issuers", () => {
-  it("asks only the store of the token's issuer, though subjects, sessions and ids are equal (REV-1, CLAIM-3)", async () => {
+  it("queries only the store of the token's issuer, even if subjects, sessions and ids are equal (REV-1, CLAIM-3)", async () => {
     const asked: (readonly [string, RevocableToken])[] = [];
     const storeOf = (iss: string, revoked: boolean) => ({
       isRevoked(token: RevocableToken): boolean {

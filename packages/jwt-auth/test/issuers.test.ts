@@ -73,7 +73,7 @@ function counted(name: KeyName): KeySource & { lookUps: number } {
 }
 
 describe("jwtAuth() with several issuers", () => {
-  it("accepts a token only if the key of its own issuer signed it, with the same key id at all issuers (AUTH-6)", async () => {
+  it("accepts a token only if the key of its own issuer signed it, even if all issuers use the same kid (AUTH-6)", async () => {
     const verifier = verifierOf(three);
     for (const iss of [A, B, C]) {
       for (const signer of [A, B, C]) {
@@ -131,7 +131,7 @@ describe("jwtAuth() with several issuers", () => {
     expect([a.lookUps, b.lookUps]).to.eql([1, 0]);
   });
 
-  it("uses the last of two iss members for the choice and for the check", async () => {
+  it("uses the last of two iss members to choose the issuer and to check the token", async () => {
     const verifier = verifierOf(three);
     const rest = `"sub":"ada","aud":"orders","iat":${now() / 1000},"exp":${now() / 1000 + 900}`;
     const twice = (first: string, last: string, signer: string) =>
@@ -181,7 +181,7 @@ describe("jwtAuth() with several issuers", () => {
     ]);
   });
 
-  it("calls the function of one issuer only for tokens with its iss", async () => {
+  it("calls the key function of an issuer only for tokens with its iss", async () => {
     const calls: string[] = [];
     const choosing = (name: KeyName) => () => {
       calls.push(name);

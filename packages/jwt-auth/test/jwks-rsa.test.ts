@@ -110,7 +110,7 @@ describe("fromJwksRsa()", () => {
     }
   });
 
-  it("limits the calls of a hanging client: each by a deadline, and to four at a time (KEY-6)", async () => {
+  it("limits calls to a hanging client to four at a time, each with a deadline (KEY-6)", async () => {
     const clock = stoppedClock();
     let calls = 0;
     const release = Promise.withResolvers<never>();
@@ -211,7 +211,7 @@ for (const [major, express] of Object.entries(expressMajors)) {
         expect(await get(source, tokenOf({ header: { alg: "RS512" } }))).to.equal(401);
       });
 
-      it("accepts a token of a shared-secret source, and rejects a token when keys cannot be fetched", async () => {
+      it("accepts a token with a shared-secret source, and rejects a token when keys cannot be fetched", async () => {
         const secret = "a secret of thirty-two bytes, at least";
         const shared = createSecretSource({ secret, algorithms: ["HS256"] });
         const key = createSecretKey(Buffer.from(secret));
@@ -219,7 +219,8 @@ for (const [major, express] of Object.entries(expressMajors)) {
         await using keys = await issuer();
         keys.answer(failing(404));
         using source = createKeySetSource({ url: keys.url, env: "local" });
-        expect(await get(source, tokenOf())).to.be.oneOf([401, 500]);
+        // passport-jwt treats an error of its key provider as a refused token.
+        expect(await get(source, tokenOf())).to.equal(name === "passport-jwt" ? 401 : 500);
       });
 
       it("accepts a token with keys from a jwks-rsa client", async () => {

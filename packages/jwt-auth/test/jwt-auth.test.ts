@@ -52,7 +52,7 @@ for (const stack of stacks) {
       "/role": [requireRoles("x", "r")],
     };
 
-    it("puts the caller of a bearer token into the context (AUTH-1, AUTH-14, AUTH-33)", async () => {
+    it("puts the caller that a bearer token identifies into the context (AUTH-1, AUTH-14, AUTH-33)", async () => {
       await using server = await serve(stack, [jwtAuth(options)], routes);
       const { status, body } = await ask(`${server.url}/me`, bearer(token));
       expect([status, body.caller, body.inContext]).to.eql([200, "ada", true]);
@@ -260,7 +260,7 @@ for (const stack of stacks) {
       expect(logger.lines.slice(before), "one line a request").to.have.length(1);
     });
 
-    it("survives clients that disconnect while it waits for a key", async () => {
+    it("keeps serving after clients have disconnected while it waited for a key", async () => {
       let release = (): void => undefined;
       const waiting = new Promise<void>((resolve) => (release = resolve));
       let arrived = 0;

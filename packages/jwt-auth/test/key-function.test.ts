@@ -152,7 +152,7 @@ describe("a function as the option keys", () => {
     expect(await promise).to.have.property("name", "DeadlineError");
   });
 
-  it("refuses tokens while too many calls are in flight, and calls it again afterwards", async () => {
+  it("causes refusals while too many calls are in flight, and is called again afterwards", async () => {
     const logger = collectingLogger();
     const { promise, resolve } = Promise.withResolvers<undefined>();
     let calls = 0;
@@ -216,14 +216,14 @@ describe("a function as the option keys", () => {
     expect(Object.assign({}, seen[0])).to.not.have.property("admin");
   });
 
-  it("finds the key of a returned set that has one key twice, by the rules of a fetched set (KEY-11)", async () => {
+  it("may return a set that contains one key twice, for a token with or without kid (KEY-11)", async () => {
     const key = jwkOf("rsa2048", { kid: "a" });
     const verifier = verifierOf(returning({ keys: [key, key] }));
     for (const kid of ["a", undefined])
       expect(await reasonFor(verifier, { header: { kid } })).to.equal("accepted");
   });
 
-  it("never uses a public key as an HMAC secret (AUTH-5, AUTH-32)", async () => {
+  it("cannot provide a public key as an HMAC secret (AUTH-5, AUTH-32)", async () => {
     const pem = pemOf("rsa2048");
     const asSecret = createSecretKey(Buffer.from(pem));
     const forgery = { algorithm: "HS256", key: asSecret } as const;
@@ -269,7 +269,7 @@ describe("a function as the option keys", () => {
     }
   });
 
-  it("reads a string only as a PEM, even if it is the JSON of a JWK that was returned before", async () => {
+  it("may return a string only as a PEM, and not as the JSON of a JWK, even if that JWK was returned before", async () => {
     const { kty, n, e } = rsa.export({ format: "jwk" });
     let key: VerificationKey = { kty: kty ?? "", n: n ?? "", e: e ?? "" };
     const verifier = verifierOf(() => key);
@@ -278,7 +278,7 @@ describe("a function as the option keys", () => {
     expect(await reasonFor(verifier)).to.equal("unknown_key alg");
   });
 
-  it("finds the key of a returned set by kid, and refuses other ids", async () => {
+  it("may return a set, whose key is chosen by kid; other kids are refused", async () => {
     const keys = [jwkOf("rsa2048", { kid: "a" }), jwkOf("p256", { kid: "b" })];
     const verifier = verifierOf(returning({ keys }));
     const said = [];
@@ -314,7 +314,7 @@ describe("a function as the option keys", () => {
     }
   });
 
-  it("is named in the warning by its issuer, without secrets, if there are several", async () => {
+  it("is identified in the warning by its issuer, without secrets, if there are several issuers", async () => {
     const logger = collectingLogger();
     const failing = (issuer: string) => ({
       issuer,

@@ -140,7 +140,7 @@ describe("the fetch of a key set", () => {
       expect(signals).to.have.lengthOf(2);
     });
 
-    it("fetches keys at their maximum age even if the timer fires slightly early", async () => {
+    it("fetches keys again at their maximum age even if the timer fires slightly early", async () => {
       for (let early = 0.2; early < 3; early += 0.2) {
         const { fetch, signals } = hangingFirst(0);
         let stepMs = 0;

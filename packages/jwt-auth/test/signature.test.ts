@@ -81,7 +81,7 @@ describe("signatures", () => {
     });
   }
 
-  it("need a PSS salt as long as the hash (AUTH-26)", async () => {
+  it("are refused if their PSS salt is not as long as the hash (AUTH-26)", async () => {
     const { privateKey: key } = keyFor("PS256");
     const [header, payload] = partsOf(forge({ algorithm: "PS256" }));
     const signed = Buffer.from(`${header}.${payload}`);

@@ -49,7 +49,7 @@ describe("the types", () => {
     expect(app).to.be.a("function");
   });
 
-  it("know the caller behind a guard in the same call, in Express 4 and 5", () => {
+  it("make principalOf() return a Principal after a guard in the same call, in Express 4 and 5", () => {
     const guards = [requireAuth(), requireScopes("a"), requireRoles("r")] as const;
     for (const guard of guards) {
       express5().get("/items/:id", express5.json(), guard, (req, res) => {
@@ -76,7 +76,7 @@ describe("the types", () => {
     expect(guards).to.have.length(3);
   });
 
-  it("do not know the caller anywhere else", () => {
+  it("make principalOf() possibly return undefined everywhere else", () => {
     const app = express5();
     const handler: Handler5 = (req, res) => {
       // @ts-expect-error -- the type of the handler does not say that there is a guard

@@ -85,7 +85,7 @@ describe("the command", () => {
     expect((await command([target.url, ...lax])).code).to.equal(0);
   });
 
-  it("LOAD-3 breaks with --max-p99-ms", async () => {
+  it("LOAD-3 exits with 1 when the p99 is over --max-p99-ms", async () => {
     await using target = await startTarget({ answer: (_, res) => void setTimeout(() => res.end(), 5) });
     const { code, stdout } = await command([target.url, "--fail-on-break", ...short, "--max-p99-ms", "1"]);
     expect(code).to.equal(1);
@@ -99,7 +99,7 @@ describe("the command", () => {
     expect(stdout).to.include("\n2 clients: not ready: cache (critical): the cache does not answer\n");
   });
 
-  it("reads the token from the first line of a file or of the input", async () => {
+  it("reads the token from the first line of a file or of standard input", async () => {
     await using target = await startTarget();
     await writeFile(file("token"), `${token}\nsecond line\n`);
     await command([target.url, "--token-file", file("token"), ...short]);

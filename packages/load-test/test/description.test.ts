@@ -61,7 +61,7 @@ describe("the description of the service", () => {
     );
   });
 
-  it("is reported with the code _TARGET if the service does not listen", async () => {
+  it("causes ERR_SVC_LOAD_TEST_TARGET if the service does not listen", async () => {
     const url = `http://127.0.0.1:${await freePort()}`;
     const error = await rejection(loadTest({ url, routes: ["/items"] }));
     expect(error.code).to.equal("ERR_SVC_LOAD_TEST_TARGET");

@@ -23,7 +23,7 @@ describe("the open loop", () => {
     }
   });
 
-  it("counts latencies from the due time, so a stall delays all requests that were due in it", async () => {
+  it("measures latencies from the due time, so that a stall delays all requests that were due during it", async () => {
     const closed = await stepAgainst(stallingOnce(), { seconds: 0.6 });
     const open = await stepAgainst(stallingOnce(), { seconds: 0.6, rate: 200 });
     // The closed loop has one slow request among many; in the open loop half of the requests were due in the stall.

@@ -12,7 +12,7 @@ async function messageOf(options: Partial<LoadTestOptions>): Promise<string> {
   return error.message;
 }
 
-describe("the options of loadTest()", () => {
+describe("loadTest()", () => {
   const invalid: readonly (readonly [Partial<LoadTestOptions>, string])[] = [
     [
       { url: "localhost:8000" },
@@ -45,7 +45,7 @@ describe("the options of loadTest()", () => {
     ],
   ];
   for (const [options, expected] of invalid) {
-    it(`rejects ${JSON.stringify(options)}`, async () => {
+    it(`rejects the options ${JSON.stringify(options)}`, async () => {
       expect(await messageOf(options)).to.include(expected);
     });
   }

@@ -109,7 +109,7 @@ describe("the parameters of a route", () => {
     expect(request?.headers).to.deep.equal({ "x-kind": "full" });
   });
 
-  it("LOAD-1 are named in the reason: a query parameter, a header, a cookie and an undescribed parameter", () => {
+  it("LOAD-1 are named in the reason for a skipped route, with their place or as not described", () => {
     const needs = (place: string) => ({ get: { parameters: [{ in: place, name: "n", required: true }] } });
     const paths = {
       "/q": needs("query"),
@@ -155,7 +155,7 @@ describe("the routes of a run", () => {
     "/healthy": { get: {} },
   };
 
-  it("LOAD-1 are all GET routes but those of the framework", () => {
+  it("LOAD-1 are all GET routes except those of the framework", () => {
     expect(pathsOf(plan(paths))).to.deep.equal(["/items", "/items/7", "/healthy"]);
   });
 
@@ -233,7 +233,7 @@ describe("the routes of a run", () => {
     );
   });
 
-  it("are rejected with `no route` if parts of the description have the wrong type", () => {
+  it("are rejected with `no route` if the paths have the wrong type, but parameters of the wrong type are ignored", () => {
     for (const wrong of [
       [],
       "x",

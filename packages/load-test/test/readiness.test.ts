@@ -30,7 +30,7 @@ describe("/ready after a step", () => {
     expect(target.requests.filter(({ line }) => line === "GET /ready")).to.have.length(2);
   });
 
-  it("LOAD-5 reports a check by its status if it has one, otherwise by healthy", async () => {
+  it("LOAD-5 reports a check whose status is not ok, or that has no status and is not healthy", async () => {
     const { notOk } = await readinessOf({
       a: { status: "ok", healthy: false },
       b: { status: "timeout", healthy: true, detail: "late", critical: true },

@@ -264,7 +264,7 @@ describe("accessLog()", () => {
     expect(calls).to.equal(2);
   });
 
-  it("writes through pino when a multistream needs the level", async () => {
+  it("writes a request only to the streams of its level when the destination is a pino multistream", async () => {
     const out = lines();
     const errors = lines();
     const streams = multistream([

@@ -232,7 +232,7 @@ describe("createLogger()", () => {
       .and.matches(/leve: is unknown; did you mean level\?/);
   });
 
-  it("ENV-2 rejects the words of NODE_ENV as the environment, and accepts a name of the service's own", () => {
+  it("ENV-2 rejects NODE_ENV values such as production, and accepts a custom environment name", () => {
     for (const [env, meant] of [
       ["production", "prod"],
       ["development", "dev"],

@@ -66,7 +66,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       }
     });
 
-    it("COR-1 sets req.id to the request id, and the context's log to the given logger", async () => {
+    it("COR-1 sets req.id to the request id, and sets the context's log to the given logger", async () => {
       const logger = createLogger({ ...base, destination: lines() });
       const app = express();
       app.use(requestId(), pinoHttp(pinoHttpOptions({ logger })));

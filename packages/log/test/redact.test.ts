@@ -112,7 +112,7 @@ describe("redaction", () => {
     });
   }
 
-  it("redacts a token at the start of a line of text (LOG-1)", () => {
+  it("redacts a token after a line break or a control character (LOG-1)", () => {
     const jwt = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbm4ifQ.c2lnbmF0dXJl";
     for (const before of ["\n", "\r\n", "\t", "\u001b", "\u0085", "\u2028"]) {
       const record = JSON.parse(written({ note: `got${before}${jwt}` }, `got${before}Bearer ${canary}`));

@@ -57,7 +57,7 @@ describe("metrics({ exemplars: true })", () => {
     expect((await bucketsOf({}, [SAMPLED])).join("")).not.to.contain("#");
   });
 
-  it("keeps the trace that a request has when its response ends", async () => {
+  it("writes the trace that a request has when its response ends, even if its span was opened after metrics()", async () => {
     const counted = metrics({ ...quiet, exemplars: true });
     await using server = await listen((req, res) =>
       counted(req, res, () => {

@@ -3,7 +3,7 @@ import { ConfigurationError } from "@svc/options";
 import { expect } from "chai";
 
 describe("searchMetrics()", () => {
-  it("counts searches by kind, their hits, ingested chunks, and the last recall once it is measured", async () => {
+  it("counts searches by kind, their hits and ingested chunks, and shows the last recall once it is measured", async () => {
     const { registry } = metrics({ service: "x", defaultMetrics: false });
     const count = searchMetrics({ registry });
     const text = (): Promise<string> => registry.metrics();

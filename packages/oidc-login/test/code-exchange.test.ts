@@ -11,7 +11,7 @@ describe("the code exchange", () => {
   });
   afterEach(() => provider[Symbol.asyncDispose]());
 
-  it("does not log the verifier or the client secret when the provider echoes it as an error code", async () => {
+  it("does not log the code verifier or the client secret when the provider echoes them as an error code", async () => {
     await using service = await serve({ providers: { acme: provider.options } });
     for (const name of ["code_verifier", "client_secret"]) {
       const sent = (): string => provider.exchanges.at(-1)?.get(name) ?? "";

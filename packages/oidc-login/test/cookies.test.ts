@@ -85,7 +85,7 @@ describe("the login cookie", () => {
     });
   }
 
-  it("contains exactly six fields, none of them readable (OIDC-6)", async () => {
+  it("contains exactly six fields, all encrypted (OIDC-6)", async () => {
     const ours = browser();
     const url = `${service.url}/auth/${LONG_NAME}/start?return_to=/orders-of-this-month`;
     const { state, nonce } = await start(ours, url);

@@ -102,7 +102,7 @@ describe("the onIdentity handler", () => {
   });
 
   for (const [major, express] of Object.entries(expressMajors)) {
-    it(`a refused callback deletes the login cookie even if the final handler of ${major} responds (OIDC-7)`, async () => {
+    it(`is not called for a refused callback, which deletes the login cookie even if ${major} responds (OIDC-7)`, async () => {
       const redirectUri = "http://127.0.0.1/auth/acme/callback";
       const login = oidcLogin({
         providers: { acme: { ...provider.options, redirectUri } },

@@ -38,7 +38,7 @@ describe("a hostile provider", () => {
     return response;
   }
 
-  it("signs a person in with a valid ID token (OIDC-9)", async () => {
+  it("can sign a person in with a valid ID token (OIDC-9)", async () => {
     const response = await signIn((nonce) => provider.issue({ nonce }));
     expect(response.status).to.equal(200);
     expect(await response.json()).to.include({

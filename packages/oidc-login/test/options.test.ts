@@ -217,7 +217,7 @@ describe("oidcLogin()", () => {
     expect(faults(provider("google", { ...google, directory: "common" }))).to.have.length(1);
   });
 
-  it("warns about a missing handler and a redirectUri that is not its route (OIDC-11, OIDC-17)", () => {
+  it("warns about missing handlers and a redirectUri that is not the callback route (OIDC-11, OIDC-17)", () => {
     const logger = collectingLogger();
     oidcLogin({ providers: { github: google }, cookieSecret: SECRET, logger });
     expect(logger.lines.map(({ level, message }) => [level, message])).to.eql([

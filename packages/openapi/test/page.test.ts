@@ -93,7 +93,7 @@ describe("the page of the document", () => {
     });
   });
 
-  it("DOC-3 shows responses with status, description and the members of a success", () => {
+  it("DOC-3 shows responses with status, description and the members of a successful response", () => {
     const html = operationOf(pageOf(expenses), "post", "/expenses");
     const responses = textOf(html.slice(html.indexOf("<h4>Responses")).replaceAll("<dt>", "|"));
     expect(responses).to.match(/\|201 The expense was recorded\. application\/json: Expense amount number/);
@@ -104,7 +104,7 @@ describe("the page of the document", () => {
     expect(textOf(pageOf(expenses))).to.contain(String.raw`{"method":"GET","pattern":"/^\\/old-.*/"}`);
   });
 
-  it("puts the path of the document's server in front of every path", () => {
+  it("puts the URL of the document's server in front of every path if it is a path", () => {
     const targets = {
       "/api/": "/api/x",
       "/": "/x",
@@ -300,7 +300,7 @@ describe("the page of the document", () => {
       expect(html).not.to.match(/ on[a-z]+="/);
     });
 
-    it("DOC-3 shows a link with another scheme than http as text", () => {
+    it("DOC-3 shows a link as text if it is not an http or https URL", () => {
       for (const url of [
         "javascript:alert(1)",
         " JAVASCRIPT:alert(1)",
@@ -374,7 +374,7 @@ describe("the page of the document", () => {
       }
     });
 
-    it("renders references without a target, to a prototype and in a cycle", () => {
+    it("renders dangling, circular and malformed references, and references to inherited members", () => {
       const refs = [
         "#/components/schemas/constructor",
         "#/components/schemas/A",
@@ -440,7 +440,7 @@ describe("the page of the document", () => {
     expect(sizes.reduce((sum, each) => sum + each)).to.be.below(12_000);
   });
 
-  it("contains no inline script or style, and its script cannot evaluate or store text", () => {
+  it("contains no inline script or style, and its script has no code that evaluates or stores text", () => {
     const html = pageOf(expenses);
     expect(html).to.contain('<script type="module" src="/docs/docs.js"></script>');
     expect(html).not.to.match(/<style| style=| on\w+=/);

@@ -14,7 +14,7 @@ describe("README of @svc/openapi", function () {
     for (const path of ["/openapi.json", "/docs"]) expect((await fetch(url + path)).status).to.equal(200);
   });
 
-  it("has a sample service with a described route and an old one", async () => {
+  it("has a sample service with a described route and a plain Express route", async () => {
     await using sample = await runSample(readme, 1);
     const url = await sample.url;
     const put = async (body: unknown): Promise<Response> =>

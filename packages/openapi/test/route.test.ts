@@ -85,7 +85,7 @@ describe("route()", () => {
         expect(calls).to.equal(0);
       });
 
-      it("passes other methods and paths to the next handler, and answers HEAD and 405 like a route of Express", async () => {
+      it("passes other methods and paths to the next handler, and handles HEAD and OPTIONS like a route of Express", async () => {
         const described = route({ method: "GET", path: "/a/:b" }, (_valid, _req, res) =>
           res.json({ ok: true }),
         );
@@ -110,7 +110,7 @@ describe("route()", () => {
         expect((await ask(`${server.url}/a/%zz`)).status).to.equal(400);
       });
 
-      it("works on several routers, and reports its template below each of them", async () => {
+      it("can be used in several routers, and reports its template below each of them", async () => {
         const described = route({ method: "GET", path: "/items/:id" }, (_valid, req, res) =>
           res.json([routeTemplateOf(req), (req as { params?: unknown }).params]),
         );
@@ -274,7 +274,7 @@ describe("route()", () => {
     });
   }
 
-  it("works on a server without Express", async () => {
+  it("matches its path and decodes parameters on a server without Express", async () => {
     const described = route({ method: "GET", path: "/a/:b" }, (_valid, req, res) =>
       res.end(JSON.stringify((req as { params?: unknown }).params)),
     );

@@ -5,7 +5,7 @@ import * as v from "valibot";
 import { z } from "zod";
 
 describe("validate()", () => {
-  it("converts strings to the numbers, booleans and lists that the schema has", async () => {
+  it("converts strings to the numbers, booleans and lists that the schema expects", async () => {
     const query = z.object({
       whole: z.int(),
       decimal: z.number(),

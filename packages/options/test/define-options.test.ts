@@ -102,7 +102,7 @@ describe("defineOptions", () => {
     expect(error.cause).to.equal(cause);
   });
 
-  it("copies some of the options with their names", () => {
+  it("copies the given options and their names with takeOptions()", () => {
     const taken = takeOptions(
       withNames({ name: "", repeat: true, url: "http://x" }, names),
       "name",
@@ -125,7 +125,7 @@ describe("defineOptions", () => {
     ).to.throw(TypeError, "two options of createThing() have the variable SVC_A");
   });
 
-  it("lists the variables in order, and picks some of the options", () => {
+  it("lists the variables in order, and picks only the given options", () => {
     expect(variablesOf(definition)).to.deep.equal(["SVC_THING_NAME", "SVC_THING_SIZE", "SVC_SIZE"]);
     expect(Object.keys(pickOptions(definition, "size", "name"))).to.deep.equal(["size", "name"]);
     expect(Object.keys(fileOptions(definition))).to.deep.equal(["name", "timeoutMs", "size"]);

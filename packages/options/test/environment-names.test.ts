@@ -14,7 +14,7 @@ describe("environments", () => {
     ["test", "local"],
     ["Production", "prod"],
   ] as const) {
-    it(`ENV-2 rejects ${word}, a word of NODE_ENV, and names ${meant}`, () => {
+    it(`ENV-2 do not include ${word}, a value of NODE_ENV, and the error suggests ${meant}`, () => {
       expect(environmentHint(word)).to.equal(`did you mean "${meant}"?`);
       for (const kind of [environmentName, environmentKind]) {
         expect(() => resolveOptions("f()", { env: word }, { env: kind })).to.throw(

@@ -69,7 +69,7 @@ describe("resolveOptions", () => {
     }
   });
 
-  it("names the option that has an unknown name as a member", () => {
+  it("suggests the option that has a member with the unknown name", () => {
     const queue = optional({
       ...objectWith<object>("an object { tasks }"),
       members: ["tasks", "limitBytes"],

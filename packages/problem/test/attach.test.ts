@@ -272,7 +272,7 @@ describe("attachProblems", () => {
     expect(expectProblem(garbage, 400).instance).to.equal("");
   });
 
-  it("ERR-21 works on a server without problemServerOptions, and ignores a second call", async () => {
+  it("ERR-21 responds with a 400 problem on a server without problemServerOptions, and ignores a second call", async () => {
     const server = createServer(notFound());
     attachProblems(server);
     attachProblems(server);

@@ -10,7 +10,7 @@ const NOT_ENFORCED = "rate limits are not enforced: the store does not answer";
 const strict = { maxRetriesPerRequest: 0, enableOfflineQueue: false, retryStrategy: (): number => 20 };
 
 describe("rateLimit() while its store fails", () => {
-  it("RATE-5 lets requests pass and warns once in 10 s", async () => {
+  it("RATE-5 lets requests pass, and warns at most once per 10 s", async () => {
     let now = 0;
     const store = failing();
     const limitOf = (logger: never) => rateLimit({ limit: 1, store, now: () => now, logger });
@@ -103,7 +103,7 @@ describe("rateLimit() while its store fails", () => {
     }
   });
 
-  it("calls the next handler in the context of the request, even after the time limit", async () => {
+  it("calls the next handler in the request's context, even when the store exceeds the time limit", async () => {
     const replies = [
       Promise.resolve({ isAdmitted: true, microTokens: 0 }),
       new Promise<never>(() => undefined),
@@ -123,7 +123,7 @@ describe("rateLimit() while its store fails", () => {
     expect(app.logger.lines).to.deep.equal([]);
   });
 
-  it("works when the logger throws", async () => {
+  it("lets requests pass even when the logger throws", async () => {
     const full = (): never => {
       throw new Error("the disk is full");
     };

@@ -17,7 +17,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       expect(await statuses(app, 2, "/", as({ subject: "ann", tenant: "acme" }))).to.deep.equal([429, 429]);
     });
 
-    it("RATE-4 counts requests without a verified caller by tenant, and others by address", async () => {
+    it("RATE-4 counts requests without a subject by tenant, and requests without either by address", async () => {
       await using app = await limitedApp((each) => each.use(rateLimit(once) as never), express);
       expect(await statuses(app, 2, "/", as({ tenant: "acme" }))).to.deep.equal([200, 429]);
       expect(await statuses(app, 2, "/", as({ tenant: "other" }))).to.deep.equal([200, 429]);
@@ -66,7 +66,7 @@ describe("the identity of a caller in rateLimit()", () => {
     }
   });
 
-  it("has no network for a string that is not an IP address", () => {
+  it("has no network part if the address is not an IP address", () => {
     for (const text of ["", "unknown", "1.2.3", "1.2.3.4:80", "[::1]", ":::", "a".repeat(8192)]) {
       expect(networkOf(text), text).to.equal(undefined);
     }

@@ -62,7 +62,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       expect((await statuses(app, 100)).filter((status) => status === 200)).to.have.length(99);
     });
 
-    it("RATE-3 does not limit requests in an application without the middleware", async () => {
+    it("RATE-3 sends no rate-limit headers in an application without the middleware", async () => {
       await using app = await limitedApp(() => undefined, express);
       const answer = await ask(app);
       expect(limitHeaders(answer.headers)).to.deep.equal([null, null, null, null]);
@@ -161,7 +161,7 @@ describe("rateLimit()", () => {
     expect((await ask(app)).body["limit"]).to.equal(1);
   });
 
-  it("works in a server without Express", async () => {
+  it("returns 429 in a server without Express when the bucket is empty", async () => {
     const limit = rateLimit({ limit: 1, now: frozen });
     const handleError = problemHandler();
     await using server = await listen(
@@ -175,7 +175,7 @@ describe("rateLimit()", () => {
     expect(await statuses(server, 2)).to.deep.equal([200, 429]);
   });
 
-  it("works in Connect", async () => {
+  it("returns 429 in Connect when the bucket is empty", async () => {
     const app = connect();
     app.use(rateLimit({ limit: 1, now: frozen }) as never);
     app.use((_req, res) => res.end("{}"));

@@ -57,7 +57,7 @@ describe("memoryStore()", () => {
     expect(store.take("large", large, 1).isAdmitted).to.equal(false);
   });
 
-  it("gains nothing when its clock goes back", () => {
+  it("adds no tokens to a bucket when its clock goes back", () => {
     let now = 5000;
     const store = memoryStore({ now: () => now });
     store.take("key", bucket, 10);
@@ -97,7 +97,7 @@ describe("memoryStore()", () => {
 });
 
 describe("the heap of the memory store", () => {
-  it("returns its entries by rank after random changes", () => {
+  it("returns its entries in order of rank after random changes", () => {
     const heap = createHeap<HeapEntry>();
     let seed = 1;
     const random = (below: number): number => (seed = (seed * 16_807) % 2_147_483_647) % below;

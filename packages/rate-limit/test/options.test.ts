@@ -33,7 +33,7 @@ describe("the options of rateLimit()", () => {
     );
   });
 
-  it("reject other values of the wrong type in one error", () => {
+  it("are reported together in one error if they have the wrong type", () => {
     const names = faultsOf({
       windowSeconds: 0.5,
       burst: 0,

@@ -50,7 +50,7 @@ describe("the plugin `rate_limit`", () => {
     expect([rateLimitPlugin.name, rateLimitPlugin.uses]).to.deep.equal(["rate_limit", ["cache"]]);
   });
 
-  it("adds the middleware before body parsers, service.rateLimit, the check and the limits in /info", async () => {
+  it("adds service.rateLimit, the readiness check, the limits in /info, and middleware before body parsers", async () => {
     const { parts, logger } = await start({});
     expect(parts.admission).to.be.a("function");
     expect(parts.parts?.rateLimit).to.be.a("function");
@@ -81,7 +81,7 @@ describe("the plugin `rate_limit`", () => {
     expect(logger.at("warn")[0]).to.match(/^rate limits are counted in memory: with several replicas/);
   });
 
-  it("refuses the store `cache` without the plugin", async () => {
+  it("rejects the store `cache` if the plugin `cache` is not enabled", async () => {
     const error = await rejection(start({ store: "cache" }));
     expect(error).to.be.instanceOf(ConfigurationError);
     expect(error.message).to.contain(
@@ -176,7 +176,7 @@ describe("a service with the plugin `rate_limit`", function () {
     ]);
   });
 
-  it("RATE-3 limits nothing while the plugin is not enabled", async () => {
+  it("RATE-3 sends no rate-limit headers while the plugin is not enabled", async () => {
     await using service = await serviceWith("", (app) => {
       app.get("/items", (_req, res) => void res.json({}));
     });
@@ -197,7 +197,7 @@ describe("a service with the plugins `rate_limit` and `cache`", function () {
   this.timeout(30_000);
   const redis = testRedis();
 
-  it("RATE-3 shares the bucket of a caller with its replicas", async () => {
+  it("RATE-3 shares the bucket of a caller among its replicas", async () => {
     const table = `[plugins]
 enabled = ["cache", "limits"]
 [plugin.cache]

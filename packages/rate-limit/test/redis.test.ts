@@ -50,7 +50,7 @@ describe("rateLimit() with Redis", () => {
     expect(Number(refused.headers.get("ratelimit-reset"))).to.be.within(2880, 3600);
   });
 
-  it("has one key per scope and identity, which expires when the bucket is full", async () => {
+  it("stores one key per scope and identity, which expires when the bucket is full", async () => {
     const limit = rateLimit({ limit: 100, store: redis, service: "sh{o}p", commandTimeoutMs: PATIENT });
     await using app = await limitedApp((each) => each.use(limit as never));
     await ask(app, "/", as({ subject: "ann" }));
@@ -64,7 +64,7 @@ describe("rateLimit() with Redis", () => {
     expect(await redis.get("sh_o_p:rl:{default:sub:ann}")).to.match(/^99000000 \d{16}$/);
   });
 
-  it("has a time to live of ceil(burst / rate) + 1 seconds", () => {
+  it("sets a time to live of ceil(burst / rate) + 1 seconds on a key", () => {
     expect(lifetimeSeconds({ limit: 100, windowSeconds: 60, burst: 100 })).to.equal(61);
     expect(lifetimeSeconds({ limit: 7, windowSeconds: 60, burst: 10 })).to.equal(87);
     expect(lifetimeSeconds({ limit: 1e9, windowSeconds: 1, burst: 1 })).to.equal(2);
@@ -124,7 +124,7 @@ describe("rateLimit() with Redis", () => {
     }
   });
 
-  it("follows a clock of Redis that jumps back, and gains at most a full bucket when it jumps ahead", async () => {
+  it("refills a bucket after the clock of Redis jumps back, and at most fills it when the clock jumps ahead", async () => {
     const at = 1_764_000_000_000_000;
     const take = (us: number, cost = 1): Promise<Taken> => takeAt(redis, "key", bucket, cost, us);
     expect(await take(at, 10)).to.deep.equal({ isAdmitted: true, microTokens: 0 });
@@ -170,7 +170,7 @@ describe("rateLimit() with Redis", () => {
     ],
     ["a client with the methods of node-redis", () => likeNodeRedis(new Redis(server.url))],
   ] as const) {
-    it(`works with ${name}`, async () => {
+    it(`limits requests with ${name}`, async () => {
       const client = open() as RedisLike & { readonly stop: () => unknown };
       try {
         await redis.script("FLUSH");
@@ -191,7 +191,7 @@ describe("rateLimit() with a Redis Cluster", function () {
   this.timeout(60_000);
   const server = testRedisCluster();
 
-  it("keeps a bucket for each caller on its node", async () => {
+  it("spreads the buckets of the callers over all nodes", async () => {
     const client = new Cluster([...server.cluster.seeds]);
     try {
       const limit = rateLimit({ limit: 1, windowSeconds: 3600, store: client, commandTimeoutMs: PATIENT });

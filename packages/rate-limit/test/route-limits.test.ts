@@ -60,7 +60,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       expect([await raw(), await raw()]).to.deep.equal([200, 429]);
     });
 
-    it("rejects before the body parser and the route's guards", async () => {
+    it("rejects a request before the body parser and the route's guards run", async () => {
       const limit = rateLimit({ limit: 50, now: frozen });
       const login = limit.route({ limit: 1, scope: "login" }) as unknown as RequestHandler;
       const seen: string[] = [];

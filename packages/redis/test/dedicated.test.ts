@@ -17,7 +17,7 @@ describe("openDedicated", function () {
   });
   after(() => server.stop());
 
-  it("blocks without delaying a shared connection, and rejects the blocked command when it is closed", async () => {
+  it("runs a blocking command without delaying a shared connection, and rejects the command on close()", async () => {
     await using shared = createRedis({ url: server.url, commandTimeoutMs: 15_000 });
     const connection = openDedicated(server.url, TIMES);
     const first = pop(connection, 0);

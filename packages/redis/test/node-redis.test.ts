@@ -35,7 +35,7 @@ describe("fromNodeRedis()", function () {
     createRedis({ client: fromNodeRedis(client), ...PATIENT, ...options });
 
   for (const RESP of [2, 3] as const) {
-    it(`returns the replies of RESP2, as ioredis does, from a client that speaks RESP${RESP}`, async () => {
+    it(`returns replies in the form of RESP2, as ioredis does, from a client that speaks RESP${RESP}`, async () => {
       await using own = createRedis({ url: server.url, keyPrefix: "same:", ...PATIENT });
       await using redis = on(clientOf({ RESP }), { keyPrefix: "same:" });
       const commands = [
@@ -82,7 +82,7 @@ describe("fromNodeRedis()", function () {
     expect(await second.call("ping")).to.equal("PONG");
   });
 
-  it("leaves the client open and with one listener on stop(), unless closeClient is set", async () => {
+  it("on stop(), leaves the client open and with one more error listener, unless closeClient is set", async () => {
     const client = clientOf();
     await client.connect();
     const count = (): number[] => EVENTS.map((event) => client.listenerCount(event));

@@ -70,7 +70,7 @@ describe("backoff", () => {
 });
 
 describe("atMostEvery", () => {
-  it("acts immediately, then once per interval, with the number of dropped calls", () => {
+  it("runs the action immediately, then once per interval, and passes it the number of dropped calls", () => {
     let at = 0;
     const seen: [number, string][] = [];
     const warn = atMostEvery(10_000, (dropped, text: string) => seen.push([dropped, text]), {

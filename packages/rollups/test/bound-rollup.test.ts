@@ -31,7 +31,7 @@ describe("bindRollup()", function () {
     expect(await bound.rebuildAll()).to.deep.equal({ written: 0, removed: 0 });
   });
 
-  it("ROLL-2 refreshes touched rows in the transaction, or by a job", async () => {
+  it("ROLL-2 refreshes the totals of touched rows in the transaction, or by a job", async () => {
     await using each = await openExpenses(database.url);
     const { pool: db, rollup } = each;
     const jobs = createJobTable({ db, name: "bound_jobs" });

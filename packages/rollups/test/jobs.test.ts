@@ -120,7 +120,7 @@ describe("enqueueRefresh() and its jobs", function () {
     expect(await jobs.stats()).to.deep.equal({ pending: 0, running: 0, dead: 0 });
   });
 
-  it("ROLL-3 make a job wait for a writer that relies on it and has not committed yet", async () => {
+  it("ROLL-3 make a job wait until a writer that relies on it has committed", async () => {
     await using each = await openExpenses(database.url);
     const jobs = await queue(each);
     await change(each, jobs);

@@ -30,7 +30,7 @@ describe("the plans of refresh() and verifyNext()", function () {
     await pool.query(`vacuum analyze ${rollup.table}`);
   });
 
-  it("ROLL-2 uses indexes to read a tenant's month in the source and in the totals", async () => {
+  it("ROLL-2 use indexes to read a tenant's month in the source and in the totals", async () => {
     const { pool, rollup, source } = each;
     const plans = await withTransaction(pool, async (tx) => {
       const sent: [string, unknown[]][] = [];
@@ -64,7 +64,7 @@ describe("the plans of refresh() and verifyNext()", function () {
     for (const [, condition] of ofTotals) expect(condition).to.match(/tenant_id = .*month = /);
   });
 
-  it("ROLL-2 reads index entries, not rows, to find the tenants of verifyNext()", async () => {
+  it("ROLL-2 read index entries, not rows, to find the tenants of verifyNext()", async () => {
     const { pool, rollup } = each;
     const sent: [string, unknown[]][] = [];
     await using client = await openClient(database.url);

@@ -66,7 +66,7 @@ async function start({
   return { parts: parts ?? {}, faults };
 }
 
-describe("the plugin `rollups` without a service", function () {
+describe("the plugin `rollups` in isolation", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "rollups plugin" });
   let db: Pool;
@@ -282,7 +282,7 @@ describe("the plugin `rollups` without a service", function () {
       });
     });
 
-    it("does not wait for a source that is created later", async () => {
+    it("starts before its source exists, and becomes healthy after the source is created", async () => {
       const source = fresh();
       const { schema, work, ready } = await started(source);
       await schema.ensureSchema();

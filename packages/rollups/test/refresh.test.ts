@@ -232,7 +232,7 @@ describe("refresh()", function () {
     expect(tenant).to.have.property("message").that.contains("tenant_id is longer than 255");
   });
 
-  it("truncates a string that is too long when tooLong is cut, and adds it to the group of the truncated string", async () => {
+  it("truncates a string that is too long when tooLong is `cut`, and adds it to the group of the truncated string", async () => {
     await using each = await openExpenses(database.url, {
       groupBy: { category: { column: "category", type: "varchar(4)", tooLong: "cut" } },
     });

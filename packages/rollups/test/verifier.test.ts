@@ -107,7 +107,7 @@ describe("createVerifier()", function () {
     ]);
   });
 
-  it("ROLL-2 recomputes the buckets that differ with repair, and finds no difference in the next round", async () => {
+  it("ROLL-2 with repair, recomputes the buckets that differ, and finds no difference in the next round", async () => {
     await using each = await open({ repair: true, months: 1 });
     await each.add("acme", inMonth("04"), "food", 1);
     await each.begin();

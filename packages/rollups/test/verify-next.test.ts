@@ -166,7 +166,7 @@ describe("verifyNext()", function () {
     });
   });
 
-  it("ROLL-2 recomputes what differs with repair, except for a group that is too long", async () => {
+  it("ROLL-2 with repair, recomputes what differs, except for a group that is too long", async () => {
     await using each = await openExpenses(database.url, {
       groupBy: { category: { column: "category", type: "varchar(8)" } },
     });
@@ -222,7 +222,7 @@ describe("verifyNext()", function () {
     }
   });
 
-  it("rejects totals of another zone", async () => {
+  it("rejects totals that were computed in another time zone", async () => {
     await using each = await openExpenses(database.url);
     await each.add("a", at, "food", 1);
     const { rollup, source } = each;

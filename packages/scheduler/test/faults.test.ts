@@ -271,7 +271,7 @@ describe("a scheduler with faults", function () {
       await scheduler.stop();
     });
 
-    it("reports an invalid time from the clock, at any reading, as a temporary fault", async () => {
+    it("reports each invalid time from now() as a fault, and recovers at the next valid one", async () => {
       const clock = { ms: NOON };
       const db = fakeDatabase();
       // The clock is read once in a pass, and once for the pause after it.

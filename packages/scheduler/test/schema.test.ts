@@ -59,7 +59,7 @@ describe("the table of ticks", function () {
     expect(made.filter((each) => each === "created")).to.have.lengthOf(1);
   });
 
-  it("works with the scheduler when created by hand", async () => {
+  it("is accepted when created by hand, and its due ticks fire", async () => {
     await pool.query(BY_HAND.replace("%s", "by_hand"));
     const scheduler = on("by_hand");
     expect(await scheduler.ensureSchema()).to.equal("present");
@@ -85,7 +85,7 @@ describe("the table of ticks", function () {
     ],
   ];
   for (const [name, part, replacement, message] of faults) {
-    it(`rejects a table that differs, and names the fault: ${message}`, async () => {
+    it(`is rejected if it differs, with the error: ${message}`, async () => {
       await pool.query(BY_HAND.replace("%s", name).replace(part, replacement));
       const error = await rejection(on(name).ensureSchema());
       expect(error).to.include({ code: "ERR_SVC_SCHEMA" });

@@ -123,7 +123,7 @@ describe("bindSearch()", () => {
     }
   });
 
-  it("queues the ingest of a text for its tenant, and its handler ingests it", async () => {
+  it("queues a job with a text for its tenant, and the handler of the job ingests the text", async () => {
     const jobs: unknown[][] = [];
     const queue = {
       enqueue: (...given: unknown[]) => {
@@ -187,7 +187,7 @@ describe("bindSearch()", () => {
     expect(jobs).to.deep.equal([]);
   });
 
-  it("rejects metadata that is not an object, and leaves chunks that are not objects to the store", async () => {
+  it("rejects metadata that is not an object, and passes invalid chunks to the store unchanged", async () => {
     const { search, calls } = bound({ tenant: "-" });
     for (const content of ["text", [{ content: "a" }]]) {
       const error = await failureOf(search.ingest("a", content, { metadata: "ab" as never }));
@@ -217,7 +217,7 @@ describe("bindSearch()", () => {
     }
   });
 
-  it("reports searches by kind and ingests, and ignores a listener that throws", async () => {
+  it("reports ingests and the kind of each search, and ignores a listener that throws", async () => {
     const events: SearchEvent[] = [];
     const { search } = bound({
       tenant: "-",
@@ -265,7 +265,7 @@ describe("createMaintenance()", () => {
     return { made, calls, events };
   }
 
-  it("measures the largest tenants in turn, and notes a low recall until a measurement is better", async () => {
+  it("measures the largest tenants in turn, and reports a low recall until a measurement is better", async () => {
     let nowMs = 0;
     const answer = { recall: 0.5, queries: 10 };
     const more = { recallEverySeconds: 60, efSearch: 40, now: () => nowMs };
@@ -287,7 +287,7 @@ describe("createMaintenance()", () => {
     expect(made.notes()).to.deep.equal([]);
   });
 
-  it("notes a failed run until one succeeds, and does nothing without a store or tenants", async () => {
+  it("reports a failed run until one succeeds, and does nothing without a store or tenants", async () => {
     const answers: Parameters<typeof recordingStore>[0] = {
       maintainIndexes: new SearchError("ERR_SVC_SEARCH_INDEX", "row security hides the tenants"),
       largestTenants: [],
@@ -311,7 +311,7 @@ describe("createMaintenance()", () => {
     ]);
   });
 
-  it("removes a note after three intervals, because the next runs may be in other processes", async () => {
+  it("stops reporting a problem after three intervals, because the next runs may be in other processes", async () => {
     let nowMs = 0;
     const denied = Object.assign(new Error("denied"), { code: "42501" });
     const failed = new SearchError("ERR_SVC_SEARCH_INDEX", "1 indexes failed", {

@@ -32,7 +32,7 @@ function lazyStore(...errors: Error[]) {
 }
 
 describe("createLazyStore()", () => {
-  it("opens once, at the start, at the first use or at a probe", async () => {
+  it("opens the store once, in the first call of prepare(), store() or check()", async () => {
     for (const use of ["prepare", "store", "check"] as const) {
       const { lazy, store } = lazyStore();
       expect(lazy.opened()).to.equal(undefined);
@@ -71,7 +71,7 @@ describe("createLazyStore()", () => {
     expect((await lazy.check(signal)).detail).to.equal("textConfig must be another");
   });
 
-  it("reports why it is not open, without addresses, and logs a missing pgvector once", async () => {
+  it("reports in check() why the store is not open, without addresses, and logs a missing pgvector once", async () => {
     const { lazy, warnings } = lazyStore(away, differs, lacks, lacks);
     const details = [];
     for (let probe = 0; probe < 5; probe++) details.push((await lazy.check(signal)).detail);
@@ -85,7 +85,7 @@ describe("createLazyStore()", () => {
     expect(warnings).to.deep.equal([{ reason: "the server has no pgvector" }]);
   });
 
-  it("rejects a use with a 503 problem while it cannot be opened, and after it is closed", async () => {
+  it("rejects store() with a 503 problem while the store cannot be opened, and after it is closed", async () => {
     const { lazy } = lazyStore(lacks, differs, away);
     for (const detail of ["the server has no pgvector", "the table differs"]) {
       const error = await failureOf(lazy.store());

@@ -83,7 +83,7 @@ describe("errors of a database", () => {
     lent.release();
   });
 
-  it("are not connection errors when waiting would not help", async () => {
+  it("are not connection errors when the database does not exist", async () => {
     const url = new URL(database.url);
     url.pathname = "/no_such_database";
     const error = await failure(new pg.Client({ connectionString: url.href }).connect());
@@ -126,7 +126,7 @@ describe("errors of a database", () => {
     expect(sqlStateOf({ code: "P0001" })).to.equal("P0001");
   });
 
-  it("do not reveal their message", () => {
+  it("are shown without their message by safeErrorText()", () => {
     expect(safeErrorText(new TypeError("postgres://me:secret@host/db"))).to.equal("TypeError");
     expect(safeErrorText(Object.assign(new Error("secret"), { name: "it is <secret>" }))).to.equal(
       "unknown error",
@@ -135,7 +135,7 @@ describe("errors of a database", () => {
     expect(safeErrorText(undefined)).to.equal("unknown error");
   });
 
-  it("have no SQLSTATE and are not connection errors if they are other values or have a circular chain of causes", () => {
+  it("are not detected in a value that is not an error, or in a circular chain of causes", () => {
     const round: { cause?: unknown } = {};
     round.cause = round;
     for (const odd of [round, null, 5, "08006", Object.create(null)]) {

@@ -78,7 +78,7 @@ describe("parseExactJson()", () => {
     expect(() => parseExactJson("12345678901234567890,", "payload")).to.throw(SyntaxError);
   });
 
-  it("accepts every number that JavaScript wrote after a round trip through jsonb (JOB-33)", async () => {
+  it("accepts every number that JavaScript has written, even after a round trip through jsonb (JOB-33)", async () => {
     const client = new Client({ connectionString: database.url });
     await client.connect();
     await using _ = { [Symbol.asyncDispose]: () => client.end() };
@@ -108,7 +108,7 @@ describe("parseExactJson()", () => {
     expect(parseExactJson(rows[0]?.text ?? "", "payload")).to.deep.equal(numbers);
   });
 
-  it("rejects exactly the integers that a number would round (JOB-33)", () => {
+  it("rejects exactly the integers that JavaScript would round (JOB-33)", () => {
     for (let n = 2n ** 53n - 20n; n < 2n ** 53n + 20n; n++) {
       const isKept = BigInt(Number(n)) === n;
       expect(refusal(String(n)) === "none", String(n)).to.equal(isKept);

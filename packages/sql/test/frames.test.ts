@@ -11,12 +11,12 @@ import { expect } from "chai";
 import { connections } from "./support/connections.ts";
 import { failure } from "./support/failure.ts";
 
-describe("openFrame and loseTransaction", () => {
+describe("withTransaction() with openFrame() or loseTransaction()", () => {
   const database = testDatabase({ name: "frames" });
   const { client, pool, end } = connections(() => database.url);
   after(end);
 
-  it("rejects the transaction around a savepoint of other code that is still open at its end", async () => {
+  it("rejects if a savepoint of other code is still open when the transaction ends", async () => {
     const db = pool({ max: 1 });
     let frame: Frame | undefined;
     const error = await failure(
@@ -32,7 +32,7 @@ describe("openFrame and loseTransaction", () => {
     expect(await withTransaction(db, () => "next")).to.equal("next");
   });
 
-  it("closes a pool's connection that an inner transaction still uses when the outer one ends", async () => {
+  it("closes a pool's connection if an inner transaction still uses it when the outer one ends", async () => {
     const db = pool({ max: 1 });
     let open!: () => void;
     const ended = new Promise<void>((resolve) => (open = resolve));
@@ -54,7 +54,7 @@ describe("openFrame and loseTransaction", () => {
     expect(await inner).to.be.instanceOf(TransactionError);
   });
 
-  it("commits the transaction around a savepoint of other code that has ended", async () => {
+  it("commits if a savepoint of other code has ended before the transaction ends", async () => {
     const result = await withTransaction(pool({ max: 1 }), (tx) => {
       const frame = openFrame(tx);
       expect([frame.overlaps(), frame.isInnermost()]).to.deep.equal([false, true]);
@@ -85,7 +85,7 @@ describe("openFrame and loseTransaction", () => {
     });
   });
 
-  it("rejects every call around a lost transaction with its error, and closes only a pool's connection", async () => {
+  it("rejects all enclosing calls with the error of a lost transaction, and closes only a pool's connection", async () => {
     const lost = new TransactionError("ended by other code");
     const db = pool({ max: 1 });
     const error = await failure(

@@ -95,7 +95,7 @@ describe("row security", () => {
     expect(await as("acme", (tx) => count(tx, "bare"))).to.equal(1);
   });
 
-  it("reads the catalogue first, and waits for no lock and needs no rights when nothing is missing", async () => {
+  it("reads the catalogue first, and waits for no lock and needs no privileges when nothing is missing", async () => {
     await pool.query("create table held (tenant_id text)");
     await enableRowSecurity(pool, { table: "held" });
     const reader = `reader_${randomBytes(4).toString("hex")}`;
@@ -123,7 +123,7 @@ describe("row security", () => {
     }
   });
 
-  it("repairs missing and changed parts", async () => {
+  it("restores settings and policies that are missing or were changed", async () => {
     await pool.query("create table repaired (tenant_id text, other text)");
     const options = { table: "repaired" };
     await enableRowSecurity(pool, options);
@@ -156,7 +156,7 @@ describe("row security", () => {
     expect(await enableRowSecurity(pool, { table: "migrated" })).to.equal("present");
   });
 
-  it("handles names with unusual characters", async () => {
+  it("accepts names with spaces, quotes and parentheses", async () => {
     await pool.query(`create table "My ""Table" ("Tenant (uuid)" uuid)`);
     const options = { table: 'My "Table', column: "Tenant (uuid)", setting: "app.tenant", policy: "a b" };
     expect(await enableRowSecurity(pool, options)).to.equal("created");
@@ -185,7 +185,7 @@ describe("row security", () => {
     expect(await enableRowSecurity(pool, { table: "wide" })).to.equal("created");
   });
 
-  it("returns statements for a migration, which can run again", async () => {
+  it("returns statements for a migration that can run more than once", async () => {
     await pool.query("create table listed (tenant_id uuid)");
     for (let i = 0; i < 2; i++) {
       await withTransaction(pool, async (tx) => {

@@ -125,7 +125,7 @@ describe("ensureSchema", () => {
     expect(await waiting).to.equal("created");
   });
 
-  it("JOB-28 accepts a table created by hand, with other names of its types and additional columns", async () => {
+  it("JOB-28 accepts a table created by hand, with aliases of its types and additional columns", async () => {
     await pool.query(`
       create schema by_hand;
       create table by_hand.books (note text, tags _text, id text primary key, pages int4 not null,
@@ -179,7 +179,7 @@ describe("ensureSchema", () => {
     expect(await ensureSchema(pool, options)).to.equal("present");
   });
 
-  it("finds names with upper case and quotes", async () => {
+  it("finds tables and columns whose names have upper case and quotes", async () => {
     const options = {
       name: "odd",
       tables: { 'Odd "Table"': { "Id's": "text" } },
@@ -231,7 +231,7 @@ describe("ensureSchema", () => {
     ["a materialized view", "create materialized view %s as select 'a'::text as id"],
     ["a type", "create type %s as (id text)"],
   ] as const) {
-    it(`rejects ${what} in place of an incomplete table, and accepts it when nothing is missing`, async () => {
+    it(`rejects ${what} in place of a table if something is missing, and accepts it otherwise`, async () => {
       const name = `instead_${what.replaceAll(" ", "_")}`;
       await pool.query(sql.replace("%s", name));
       const tables = { [name]: { id: "text" } };
@@ -256,7 +256,7 @@ describe("ensureSchema", () => {
       `create index if not exists ${name}_a on ${name} (due, "Odd", note) where (status)::text = 'new'`,
       `create index if not exists ${name}_b on ${name} (due desc)`,
     ];
-    it("accepts a table with the key, the nullable columns and indexes of any name", async () => {
+    it("accepts a table with the required key, nullable columns and indexes, whatever their names", async () => {
       for (const statement of make("fit")) await pool.query(statement);
       const options = { name: "fit", tables: { fit: { id: "text" } }, statements: ["select 1"] };
       const loose = { ...options, tables: { fit: { id: "text", due: "integer" } } };

@@ -47,7 +47,7 @@ describe("transaction settings", () => {
     connection.release();
   });
 
-  it("may be several, and may have lists as values", async () => {
+  it("can be combined, and can have lists as values", async () => {
     const pool = newPool({ max: 1 });
     const seen = await withTransaction(
       pool,

@@ -44,7 +44,7 @@ describe("the attributes of spans", () => {
     );
   });
 
-  it("TRACE-26 are truncated to 256 characters, without half of a surrogate pair", () => {
+  it("TRACE-26 are truncated to 256 characters, never within a surrogate pair", () => {
     fc.assert(
       fc.property(textsWithPairs, (text) => {
         const cut = cutText(text);
@@ -58,7 +58,7 @@ describe("the attributes of spans", () => {
     expect(cutText(`${"a".repeat(254)}\u{1f600}x`)).to.equal(`${"a".repeat(254)}\u{1f600}`);
   });
 
-  it("TRACE-26 are reported by number to onDropped when some are dropped; otherwise it is not called", () => {
+  it("TRACE-26 cause one call of onDropped with the number of dropped ones, or no call if none is dropped", () => {
     const counts: number[] = [];
     const onDropped = (count: number): void => void counts.push(count);
     expect(allowedAttributes({ "http.route": "/a" }, onDropped)).to.deep.equal({ "http.route": "/a" });

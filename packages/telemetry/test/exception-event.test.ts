@@ -14,7 +14,7 @@ function faulty(): never {
 }
 
 describe("exceptionAttributes() of unusual errors", () => {
-  it("TRACE-15 omits the message of an AggregateError with an error of PostgreSQL", () => {
+  it("TRACE-15 omits the message of an AggregateError that contains an error of PostgreSQL", () => {
     const cause = Object.assign(new Error("secret"), { code: "23505" });
     const attributes = exceptionAttributes(new AggregateError([new Error("x"), cause], "secret"));
     expect(attributes).to.include({ "error.type": "23505" });
@@ -78,7 +78,7 @@ describe("the event of an exception", () => {
     expect(JSON.stringify(attributes)).not.to.contain(SECRET);
   });
 
-  it("TRACE-15 omits the message of an error that an error of PostgreSQL caused", () => {
+  it("TRACE-15 omits the message of an error whose cause is an error of PostgreSQL", () => {
     const cause = databaseError();
     const wrappers = [
       new Error(`could not save: ${cause.message}`, { cause }),
@@ -95,7 +95,7 @@ describe("the event of an exception", () => {
     }
   });
 
-  it("TRACE-15 includes the message of an error with a code of the operating system", () => {
+  it("TRACE-15 includes the message of an error with an operating-system error code", () => {
     const error = Object.assign(new Error("broken pipe"), { code: "EPIPE" });
     expect(exceptionAttributes(error)).to.include({ "exception.message": "broken pipe" });
   });

@@ -59,7 +59,7 @@ describe("the export over OTLP", () => {
     expect(tracing.counts()).to.deep.equal({ ...noCounts, exported: 1 });
   });
 
-  it("TRACE-2 TRACE-24 sends the user-info of the endpoint as basic authorization, and does not show it", async () => {
+  it("TRACE-2 TRACE-24 sends the endpoint's user-info as basic authorization, and omits it from readiness", async () => {
     await using receiver = await openOtlpReceiver();
     const endpoint = receiver.url.replace("http://", "http://collector:p%40ss@");
     await using tracing = await openTracing({ tracesEndpoint: `${endpoint}?team=a#top` });
@@ -84,7 +84,7 @@ describe("the export over OTLP", () => {
     expect(paths).to.deep.equal(["/v1/traces", "/v1/traces", "/custom/path"]);
   });
 
-  it("TRACE-3 ENV-6 sends the given headers, and reads no variable of OpenTelemetry", async () => {
+  it("TRACE-3 ENV-6 sends the given headers, and ignores OpenTelemetry's environment variables", async () => {
     const before = { ...process.env };
     await using receiver = await openOtlpReceiver();
     Object.assign(process.env, hostileVariables);
@@ -138,7 +138,7 @@ describe("the export over OTLP", () => {
 
 describe("the export to a faulty collector", () => {
   for (const behaviour of failing) {
-    it(`TRACE-21 leaves responses unchanged and counts the batch as failed when the collector's response is ${behaviour}`, async () => {
+    it(`TRACE-21 leaves responses unchanged and counts the batch as failed (collector behaviour: ${behaviour})`, async () => {
       await using receiver = await openOtlpReceiver({ behaviour, dripMs: 10 });
       await using tracing = await openTracing({ tracesEndpoint: receiver.url, exportTimeoutMs: 100 });
       await using server = await listen((req, res) => tracing(req, res, () => res.end("answer")));
@@ -170,7 +170,7 @@ describe("the export to a faulty collector", () => {
   });
 
   for (const behaviour of ["hang", "drip"] as const) {
-    it(`ends an export that is aborted while the collector's response is ${behaviour}`, async () => {
+    it(`ends an export that is aborted while the collector's response ${behaviour}s`, async () => {
       await using receiver = await openOtlpReceiver({ behaviour, dripMs: 1 });
       const exporter = otlpExporter({
         api,

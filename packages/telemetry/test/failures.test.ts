@@ -105,7 +105,7 @@ describe("a fault in any call of OpenTelemetry", () => {
   after(() => otel.release());
 
   for (const place of ["before", "after"] as const) {
-    it(`TRACE-21 changes no response, job or statement when the call throws ${place} its effect`, async () => {
+    it(`TRACE-21 changes no response, job or statement when the call throws ${place} taking effect`, async () => {
       otel.arm(0, place);
       const failures = createFailures({ logger: undefined, now: () => 0 });
       const { runs, listener, ended } = createScenario(failures, otel);

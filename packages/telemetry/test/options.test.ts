@@ -84,12 +84,12 @@ describe("the options of telemetry()", () => {
   });
 
   for (const [option, value, fault] of wrong) {
-    it(`rejects ${option} = ${JSON.stringify(value) ?? String(value)}`, () => {
+    it(`are rejected with ${option} = ${JSON.stringify(value) ?? String(value)}`, () => {
       expect(faultsOf({ [option]: value })).to.deep.equal([`${option}: ${fault}`]);
     });
   }
 
-  it("requires a service, and lists all faults in one error", () => {
+  it("must include a service; one error lists all faults", () => {
     expect(faultsOf({ service: undefined, sampleRatio: 2, exporter: "x" })).to.deep.equal([
       "service: is required and must be a non-empty string",
       `exporter: ${exporters}; it is "x"`,
@@ -97,14 +97,14 @@ describe("the options of telemetry()", () => {
     ]);
   });
 
-  it('requires a logger with exporter = "console"', () => {
+  it('must include a logger with exporter = "console"', () => {
     expect(faultsOf({ exporter: "console" })).to.deep.equal([
       'logger: is required with exporter = "console"',
     ]);
     expect(faultsOf({ exporter: "console", logger: collectingLogger() })).to.deep.equal([]);
   });
 
-  it("accept the bounds of each range, empty endpoints and templates of paths", () => {
+  it("accept the bounds of each range, empty endpoints and path templates", () => {
     for (const options of [
       { sampleRatio: 0, exportTimeoutMs: 10, shutdownTimeoutMs: 10 },
       { sampleRatio: 1, exportTimeoutMs: 600_000, shutdownTimeoutMs: 9_000 },

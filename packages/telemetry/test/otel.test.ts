@@ -73,7 +73,7 @@ describe("openTelemetry()", () => {
       expect(child?.parentSpanContext?.spanId).to.equal(request?.spanContext().spanId);
   });
 
-  it("creates spans with a provider that is registered later, through the other copy of the API", async () => {
+  it("creates spans with a provider that is registered later, through the CommonJS copy of the API", async () => {
     const required = createRequire(import.meta.url)("@opentelemetry/api") as typeof api;
     expect(required).not.to.equal(api);
     const tracing = openTelemetry();
@@ -109,7 +109,7 @@ describe("openTelemetry()", () => {
     });
   });
 
-  it("rejects an option of telemetry() that it does not have", () => {
+  it("rejects an option that only telemetry() accepts", () => {
     expect(() => openTelemetry({ exporter: "memory" } as never)).to.throw(/openTelemetry\(\).*exporter/s);
   });
 });
@@ -189,7 +189,7 @@ describe("telemetry() in an application with its own OpenTelemetry SDK", functio
     });
   });
 
-  it("TRACE-22 creates no second server span inside the span of a layer, for example of the router instrumentation", async () => {
+  it("TRACE-22 creates no second server span inside a middleware span, such as one of the router instrumentation", async () => {
     const layer = `(_req, _res, next) => trace.getTracer("layers").startActiveSpan("layer", (span) => {
       next();
       span.end();
@@ -205,7 +205,7 @@ describe("telemetry() in an application with its own OpenTelemetry SDK", functio
     expect(spans[0]).to.include({ traceId: request?.["traceId"], parentSpanId: inner?.["spanId"] });
   });
 
-  it("COR-13 sends no ids of zeros where the application suppresses tracing", async () => {
+  it("COR-13 sends no traceparent where the application suppresses tracing", async () => {
     await using tracing = telemetry({ service: "orders", exporter: "memory" });
     await tracing.ready;
     const key = api.createContextKey("OpenTelemetry SDK Context Key SUPPRESS_TRACING");

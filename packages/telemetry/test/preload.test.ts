@@ -130,7 +130,7 @@ describe("@svc/telemetry/preload", function () {
         ]);
       });
 
-      it("TRACE-22 creates spans for Express layers only if the application wants them", () => {
+      it("TRACE-22 creates spans for Express layers only if the application enables them", () => {
         expect(treeOf(inTraceOf(ended, "request handler"))).to.deep.equal([
           "@svc/telemetry server GET /headers/:id < -",
           "express internal request handler < GET /headers/:id",
@@ -147,14 +147,14 @@ describe("@svc/telemetry/preload", function () {
         expect(meta).to.have.property("attributes_dropped").above(5);
       });
 
-      it("TRACE-19 sends the client span's trace context on", () => {
+      it("TRACE-19 propagates the client span's trace context", () => {
         const client = ended.spans.find(({ scope, kind }) => kind === "client" && scope.endsWith("-http"));
         expect(ended.lines[0]?.["traceparent"]).to.equal(`00-${client?.traceId}-${client?.spanId}-01`);
       });
     });
   }
 
-  it("ends the process with the npm command if a package is missing", async () => {
+  it("exits with 1 and prints the npm install command if a package is missing", async () => {
     const missing = `
       import Module from "node:module";
       const resolve = Module._resolveFilename;

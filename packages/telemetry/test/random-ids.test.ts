@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { createRandomIds } from "../src/random-ids.ts";
 
 describe("createRandomIds()", () => {
-  it("TRACE-7 returns new ids in the form of W3C Trace Context, across the ends of blocks", () => {
+  it("TRACE-7 returns unique ids in W3C Trace Context format, also across blocks of random bytes", () => {
     const ids = createRandomIds();
     const traceIds = Array.from({ length: 1000 }, () => ids.generateTraceId());
     const spanIds = Array.from({ length: 1000 }, () => ids.generateSpanId());
@@ -11,7 +11,7 @@ describe("createRandomIds()", () => {
     expect(new Set([...traceIds, ...spanIds]).size).to.equal(2000);
   });
 
-  it("TRACE-28 returns ids whose digits all occur equally often", () => {
+  it("TRACE-28 returns ids whose digits all occur about equally often", () => {
     const ids = createRandomIds();
     const counts = new Map<string, number>();
     for (let index = 0; index < 2000; index++) {

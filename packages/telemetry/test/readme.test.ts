@@ -109,7 +109,7 @@ describe("the tables in the README of @svc/telemetry", () => {
     expect(() => poolOf("a URL")).to.throw(TypeError, quoted);
   });
 
-  it("TRACE-6 show every key of the file with its default", () => {
+  it("TRACE-6 show every key of the configuration file with its default", () => {
     const shown = codeBlocks(markdown, "toml")[0] ?? "";
     const keys = [...shown.matchAll(/^(\w+) = ([^#\n]*)/gm)].map(
       ([, key = "", value = ""]) => [key, JSON.parse(value) as unknown] as const,
@@ -122,7 +122,7 @@ describe("the tables in the README of @svc/telemetry", () => {
     expect(Object.fromEntries(keys)).to.deep.equal(Object.fromEntries(defaults));
   });
 
-  it("TRACE-2 TRACE-3 TRACE-4 list every variable", () => {
+  it("TRACE-2 TRACE-3 TRACE-4 list every environment variable", () => {
     for (const name of variablesOf(telemetryPluginOptions)) expect(markdown).to.include(`| \`${name}\``);
   });
 

@@ -48,7 +48,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
 
     const silent = () => express().set("env", "test").use(requestId(), tracing);
 
-    it("TRACE-7 TRACE-14 TRACE-22 creates one server span, named by method and template", async () => {
+    it("TRACE-7 TRACE-14 TRACE-22 creates one server span, named by method and route template", async () => {
       const app = silent();
       app.get("/orders/:id", (req, res) => {
         const context = contextOf(req);
@@ -89,7 +89,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       expect(JSON.stringify(span)).not.to.contain("secret");
     });
 
-    it("TRACE-7 names routes of mounted routers, routers mounted twice, parameters and sub-applications", async () => {
+    it("TRACE-7 names spans by the full routes of mounted routers, routers mounted twice and sub-applications", async () => {
       const items = express.Router().get("/items/:id", (_req, res) => void res.end());
       const sub = express().get("/status", (_req, res) => void res.end());
       const app = silent().use("/t/:tenant", items).use("/a", items).use("/b", items).use("/sub", sub);
@@ -133,7 +133,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       expect(JSON.stringify(span)).not.to.contain("secret");
     });
 
-    it("TRACE-17 omits the exception of a refused request", async () => {
+    it("TRACE-17 records no exception for a request that is rejected with 403", async () => {
       const app = silent().get("/refused", () => {
         throw forbidden("no");
       });
@@ -142,7 +142,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       expect(span).to.deep.include({ status: "unset", events: [] });
     });
 
-    it("TRACE-18 COR-14 continues the caller's trace, and sends its own span on", async () => {
+    it("TRACE-18 COR-14 continues the caller's trace, and propagates its own span", async () => {
       const app = silent().get("/relay", (_req, res) => void res.json(propagationHeaders()));
       await using server = await listen(app);
       const headers = { traceparent: TRACEPARENT, tracestate: "b=2,a=1,b=3" };
@@ -164,7 +164,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       expect(span?.traceId).not.to.equal(TRACE_ID);
     });
 
-    it("COR-15 passes the caller's trace on unchanged for an excluded path", async () => {
+    it("COR-15 propagates the caller's trace unchanged for an excluded path", async () => {
       const app = silent().get("/health", (_req, res) => void res.json(propagationHeaders()));
       await using server = await listen(app);
       const headers = { traceparent: TRACEPARENT, tracestate: "a=1" };
@@ -222,7 +222,7 @@ describe("telemetry() around other code", () => {
     ]);
   });
 
-  it("TRACE-22 creates one span when it runs again where the context was lost", async () => {
+  it("TRACE-22 creates one span when it runs twice and the async context was lost in between", async () => {
     const elsewhere = AsyncLocalStorage.snapshot();
     const [span, ...others] = await spansOf(
       tracing,
@@ -233,7 +233,7 @@ describe("telemetry() around other code", () => {
     expect(span).to.include({ name: "GET", parentSpanId: undefined });
   });
 
-  it("TRACE-15 TRACE-26 drops what the application adds to a span of the package", async () => {
+  it("TRACE-15 TRACE-26 drops unknown attributes and SQL error messages that the application adds to a span", async () => {
     const add = (): void => {
       const span = trace.getActiveSpan();
       span?.setAttribute("user.email", "secret");

@@ -43,7 +43,7 @@ describe("sampling", () => {
     }
   });
 
-  it("TRACE-28 keeps a trace of a sampled parent with the ratio 0", async () => {
+  it("TRACE-28 keeps a trace whose parent is sampled, even with the ratio 0", async () => {
     await using tracing = await openTracing({ exporter: "memory", sampleRatio: 0 });
     expect(tracing.span("job a", "consumer", {}, (span) => span.trace)?.traceparent).to.match(/-00$/);
     await relayed(tracing, { traceparent: `00-${TRACE_ID}-${CALLER}-01` });
@@ -51,7 +51,7 @@ describe("sampling", () => {
     expect(tracing.spans().map(({ traceId }) => traceId)).to.deep.equal([TRACE_ID]);
   });
 
-  it("TRACE-28 COR-14 drops a trace of a parent that is not sampled, and sends its own span with the flags 00", async () => {
+  it("TRACE-28 COR-14 drops a trace whose parent is not sampled, and propagates its own span with the flags 00", async () => {
     await using tracing = await openTracing({ exporter: "memory", sampleRatio: 1 });
     const sent = await relayed(tracing, { traceparent: `00-${TRACE_ID}-${CALLER}-00`, tracestate: "a=1" });
     expect(sent["traceparent"]).to.match(new RegExp(`^00-${TRACE_ID}-(?!${CALLER})[0-9a-f]{16}-00$`));
@@ -59,7 +59,7 @@ describe("sampling", () => {
     expect(tracing.counts().exported).to.equal(0);
   });
 
-  it("TRACE-28 keeps the decision for child spans", async () => {
+  it("TRACE-28 applies the decision for a span to its child spans", async () => {
     await using tracing = await openTracing({ exporter: "memory", sampleRatio: 0 });
     tracing.span("job a", "consumer", {}, () =>
       tracing.span("rag.search", "internal", {}, (span) => {

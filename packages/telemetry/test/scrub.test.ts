@@ -48,7 +48,7 @@ function scrubbed(
 }
 
 describe("scrubForeignSpans()", () => {
-  it("TRACE-15 names a stock HTTP server span by method and route, and drops what the client sent", () => {
+  it("TRACE-15 names a stock HTTP server span by method and route, and drops attributes that the client sent", () => {
     const span = scrubbed(HTTP, "GET /secret/7", {
       ...SERVER,
       attributes: {
@@ -82,7 +82,7 @@ describe("scrubForeignSpans()", () => {
     });
   });
 
-  it("TRACE-8 TRACE-16 renames the attributes of a stock pg span as in the contract, and drops its text", () => {
+  it("TRACE-8 TRACE-16 renames the attributes of a stock pg span as the contract specifies, and drops its SQL text", () => {
     const attributes = {
       "db.system.name": "postgresql",
       "db.namespace": "shop",
@@ -105,13 +105,13 @@ describe("scrubForeignSpans()", () => {
     });
   });
 
-  it("TRACE-16 records the text with ? for literals if statements are recorded", () => {
+  it("TRACE-16 records the SQL text with ? for literals if recording statements is enabled", () => {
     const attributes = { "db.system": "postgresql", "db.statement": "delete from orders where id='secret'" };
     const span = scrubbed(PG, "pg.query:DELETE", { ...CLIENT, attributes }, undefined, true);
     expect(span.attributes["db.statement"]).to.equal("delete from orders where id=?");
   });
 
-  it("TRACE-15 drops the statement of the former conventions, although its attribute name is allowed", () => {
+  it("TRACE-15 drops db.statement of the former conventions, although that attribute name is allowed", () => {
     const attributes = { "db.system": "mysql", "db.statement": 'select "secret" from t' };
     const span = scrubbed("@opentelemetry/instrumentation-mysql", 'SELECT"secret"', {
       ...CLIENT,
@@ -153,7 +153,7 @@ describe("scrubForeignSpans()", () => {
     expect(span.attributesDropped).to.equal(2);
   });
 
-  it("TRACE-15 replaces the name of a span of any scope that repeats a path or a statement", () => {
+  it("TRACE-15 replaces a span name that repeats a path or a statement, in any instrumentation scope", () => {
     const http = { attributes: { "http.request.method": "GET", "url.path": "/secret" } };
     expect(scrubbed("app", "GET /secret", http).name).to.equal("GET");
     const sql = { attributes: { "db.system.name": "postgresql", "db.query.text": "select 'secret'" } };
@@ -201,14 +201,14 @@ describe("scrubForeignSpans()", () => {
     });
   }
 
-  it("TRACE-15 drops the message of an error that repeats one with an SQLSTATE", () => {
+  it("TRACE-15 drops the message of an error that repeats the message of its cause with an SQLSTATE", () => {
     const cause = Object.assign(new Error("(email)=(secret)"), { code: "23505" });
     const error = new Error(`cannot save: ${cause.message}`, { cause });
     const { events } = scrubbed("app", "work", {}, (open) => open.recordException(error));
     expect(JSON.stringify(events)).not.to.contain("secret");
   });
 
-  it("passes a span of this package on unchanged", () => {
+  it("leaves a span of this package unchanged", () => {
     const attributes = { "jfast.tenant_id": "acme" };
     let made: api.Span | undefined;
     const { raw } = scrubbed("@svc/telemetry", "GET /", { attributes }, (open) => (made = open));

@@ -68,7 +68,7 @@ describe("the span of a cursor or a stream", function () {
     expect(JSON.stringify(spans.all)).to.not.contain("secret");
   });
 
-  it("ends when an open cursor's connection is returned", async () => {
+  it("ends when an open cursor's connection is returned to the pool", async () => {
     const { pool, spans } = traced();
     const client = await pool.connect();
     const cursor = client.query(new Cursor(text, [5]));
@@ -89,7 +89,7 @@ describe("the span of a cursor or a stream", function () {
     client.release(true);
   });
 
-  it("ends when a stream is read", async () => {
+  it("ends when a stream has been read to its end", async () => {
     const { pool, spans } = traced();
     const client = await pool.connect();
     const stream = new QueryStream(text, [500], { batchSize: 100 });
@@ -121,7 +121,7 @@ describe("the span of a cursor or a stream", function () {
     ended(spans.all[0], true);
   });
 
-  it("ends when a stream that was passed to the pool is read", async () => {
+  it("ends when a stream that was passed to the pool has been read to its end", async () => {
     const { pool, spans } = traced();
     const stream = new QueryStream(text, [500]);
     const finished = (pool.query as (statement: unknown) => Promise<unknown>).call(pool, stream);
@@ -130,7 +130,7 @@ describe("the span of a cursor or a stream", function () {
     ended(spans.all[0]);
   });
 
-  it("ends when a query object completes, and runs the object's callback in the caller's context", async () => {
+  it("ends when a query object completes, whose callback runs in the caller's context", async () => {
     const { pool, spans } = traced();
     const client = await pool.connect();
     const query = new pg.Query(text, [5]);

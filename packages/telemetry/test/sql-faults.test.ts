@@ -126,7 +126,7 @@ describe("traceQueries() with faults", function () {
     "values that are not an array": ["select $1", { length: 1 }],
     "neither text nor name": [{}],
   })) {
-    it(`rejects ${name} with the same error as without tracing`, async () => {
+    it(`fails with the same error as without tracing for ${name}`, async () => {
       const outcome = async (pool: pg.Pool): Promise<unknown> => {
         const client = await pool.connect();
         try {
@@ -144,7 +144,7 @@ describe("traceQueries() with faults", function () {
     });
   }
 
-  it("throws the error of a getter of the statement", async () => {
+  it("throws the error that a getter of the statement throws", async () => {
     const error = new Error("it cannot be read");
     const { pool, failures } = traced();
     const client = await pool.connect();

@@ -30,7 +30,7 @@ describe("redactStatement()", () => {
     ["JSON operators", "select a -> 'k' ? 'x', a #>> '{b}'", "select a -> ? ? ?, a #>> ?"],
   ];
   for (const [name, text, redacted] of cases) {
-    it(`redacts ${name}`, () => expect(redactStatement(text)).to.equal(redacted));
+    it(`redacts a statement with ${name}`, () => expect(redactStatement(text)).to.equal(redacted));
   }
 
   const unended = [
@@ -48,16 +48,16 @@ describe("redactStatement()", () => {
       expect(redactStatement(text)).to.equal("select a, ?"));
   }
 
-  it("drops a comment without an end", () =>
+  it("drops an unterminated comment", () =>
     expect(redactStatement("select a /* /* */ secret")).to.equal("select a"));
 
-  it("cuts the text at 256 whole characters (TRACE-26)", () => {
+  it("truncates the text to 256 characters without splitting one (TRACE-26)", () => {
     const redacted = redactStatement(`select a${"😀".repeat(300)}`);
     expect(Array.from(redacted)).to.have.length(256);
     expect(redacted.isWellFormed()).to.equal(true);
   });
 
-  it("omits a quoted identifier that does not fit", () => {
+  it("omits a quoted identifier that does not fit into 256 characters", () => {
     expect(redactStatement(`select "${"a".repeat(300)}" from t`)).to.equal("select");
   });
 

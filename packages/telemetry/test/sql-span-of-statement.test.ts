@@ -2,13 +2,13 @@ import { expect } from "chai";
 import { createSpanOfStatement } from "../src/sql/span-of-statement.ts";
 
 describe("createSpanOfStatement()", () => {
-  it("names the span by operation and table, by operation, or SQL", () => {
+  it("names the span by operation and table, else by operation, else SQL", () => {
     const spanOfStatement = createSpanOfStatement(false);
     const names = ["select * from t", "begin", "what"].map((text) => spanOfStatement(text).name);
     expect(names).to.deep.equal(["SELECT t", "BEGIN", "SQL"]);
   });
 
-  it("keeps the descriptions of the last 1,000 statements without values", () => {
+  it("caches the descriptions of the last 1,000 statements without literals", () => {
     const spanOfStatement = createSpanOfStatement(false);
     const texts = Array.from({ length: 1001 }, (_, index) => `select a from t${index}`);
     const described = texts.map((text) => spanOfStatement(text));
@@ -18,7 +18,7 @@ describe("createSpanOfStatement()", () => {
     expect(spanOfStatement("select a from t1")).to.not.equal(described[1]);
   });
 
-  it("keeps the descriptions of the last 100 statements with values, which displace no others", () => {
+  it("caches the descriptions of the last 100 statements with literals, which displace no others", () => {
     const spanOfStatement = createSpanOfStatement(true);
     const plain = spanOfStatement("select a from t");
     const texts = Array.from({ length: 101 }, (_, index) => `select a from t where b = ${index} or b = 'c'`);
@@ -31,7 +31,7 @@ describe("createSpanOfStatement()", () => {
     expect(spanOfStatement("select a from t")).to.equal(plain);
   });
 
-  it("does not keep the description of a statement of more than 10,000 characters", () => {
+  it("does not cache the description of a statement of more than 10,000 characters", () => {
     const spanOfStatement = createSpanOfStatement(true);
     const text = `select ${"a, ".repeat(5000)} b from t`;
     expect(spanOfStatement(text)).to.deep.equal(spanOfStatement(text));

@@ -97,7 +97,7 @@ describe("traceQueries()", function () {
     });
   }
 
-  it("passes on this, the arguments and the return value", async () => {
+  it("passes `this`, the arguments and the return value through unchanged", async () => {
     const { pool, spans } = traced();
     const client = await pool.connect();
     const seen: unknown[] = [];
@@ -143,7 +143,7 @@ describe("traceQueries()", function () {
     ]);
   });
 
-  it("omits the row count of several statements", async () => {
+  it("omits the row count of a query with several statements", async () => {
     const { pool, spans } = traced();
     const results: unknown = await pool.query("select 1; select 2");
     expect(results).to.be.an("array").with.length(2);
@@ -161,7 +161,7 @@ describe("traceQueries()", function () {
     expect(spans.all[0]?.attributes["db.statement"]).to.equal("select ?, $1::int");
   });
 
-  it("calls the method directly while no span is open", async () => {
+  it("calls query() directly while no span is open", async () => {
     let analysed = 0;
     const statement = {
       get text() {
@@ -195,7 +195,7 @@ describe("traceQueries()", function () {
   };
   for (const [name, wrap] of Object.entries(wrappers)) {
     const expected = name === "no wrapper" ? "request" : "SELECT";
-    it(`with ${name}, runs the method in the context ${expected}, and a callback in the caller's`, async () => {
+    it(`with ${name}, runs query() in the context of the span ${expected}, and its callback in the caller's`, async () => {
       const { pool, spans } = traced();
       pool.once("connect", (client) => wrap(client as unknown as { query: Call }));
       const client = await pool.connect();
@@ -221,7 +221,7 @@ describe("traceQueries()", function () {
     });
   }
 
-  it("starts the span of a waiting statement in its own request", async () => {
+  it("makes the span of a statement that waits for a connection a child of its own request", async () => {
     const { pool, spans } = traced();
     const first = await pool.connect();
     const waiting = spans.inside("second", () => pool.query("select 2"));
@@ -278,7 +278,7 @@ describe("traceQueries()", function () {
     expect(pool.listenerCount("acquire")).to.equal(1);
   });
 
-  it("traces the statements and transactions of a database", async () => {
+  it("traces the statements and transactions of a database from @svc/database", async () => {
     const { spans, traceQueries } = createTracing();
     await using db = createDatabase({ url: database.url, max: 1 });
     traceQueries(db);
@@ -292,7 +292,7 @@ describe("traceQueries()", function () {
     ]);
   });
 
-  it("sends a planned statement by name", async () => {
+  it("runs a planned statement as a named prepared statement", async () => {
     const { pool, spans } = traced();
     const statement = { name: "test_note", text: `select $1::text as note, ${SESSION_COLUMN}` };
     for (const note of ["a", "b", "c"]) {
@@ -305,7 +305,7 @@ describe("traceQueries()", function () {
     expect(spans.all).to.have.length(4);
   });
 
-  it("sends a planned statement as SQL text through another wrapper of query()", async () => {
+  it("sends a planned statement as SQL text if query() has another wrapper", async () => {
     const pool = plain();
     const sent: unknown[] = [];
     pool.on("connect", (client) => {
@@ -340,7 +340,7 @@ describe("traceQueries()", function () {
     [() => undefined, "a function"],
   ];
   for (const [value, got] of wrong) {
-    it(`rejects ${got} that is not a pool`, async () => {
+    it(`rejects ${got} instead of a pool`, async () => {
       const { traceQueries } = createTracing();
       const error = await rejection(() => traceQueries(value as TracedPool));
       expect(error).to.be.instanceOf(TypeError);

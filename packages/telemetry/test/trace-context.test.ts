@@ -132,7 +132,7 @@ for (const [name, [front, headersOf]] of Object.entries(services)) {
       "that starts after an invalid traceparent": [["traceparent", `00-${"0".repeat(32)}-${CALLER}-01`]],
     };
     for (const [which, headers] of Object.entries(three)) {
-      it(`COR-13 TRACE-18 gives three calls in client spans three parents in the one trace ${which}`, async () => {
+      it(`COR-13 TRACE-18 sends three calls from client spans with three parent ids in the one trace ${which}`, async () => {
         const sent = await sentAfter(headers, "/three");
         expect(sent).to.have.lengthOf(3);
         expect(new Set(sent.map(({ parentId }) => parentId)).add(CALLER)).to.have.property("size", 4);
@@ -144,7 +144,7 @@ for (const [name, [front, headersOf]] of Object.entries(services)) {
   });
 }
 
-it("has 116 different cases of W3C Trace Context, level 2", () => {
+it("W3C Trace Context, level 2, is tested with 116 different cases", () => {
   const all = [...traceparentCases, ...futureVersionCases, ...tracestateCases];
   expect(all).to.have.lengthOf(116);
   expect(new Set(all.map(({ title }) => title))).to.have.property("size", 116);
@@ -177,7 +177,7 @@ for (const [name, middleware] of Object.entries(relays)) {
       return sent;
     }
 
-    it("COR-9 COR-15 passes 1,000 valid header pairs on byte for byte", async () => {
+    it("COR-9 COR-15 propagates 1,000 valid header pairs byte for byte", async () => {
       const pairs = validPairs(COUNT);
       const sent = await relayed(
         pairs.map(({ traceparent, tracestate }) => [

@@ -84,7 +84,7 @@ describe("the guards and accessors of @svc/tenancy", () => {
     }
   });
 
-  it("tenantOf() returns the granted tenant, and requestedTenantOf() the named tenant (TEN-20)", async () => {
+  it("return the granted tenant from tenantOf(), and the named tenant from requestedTenantOf() (TEN-20)", async () => {
     const seen: unknown[] = [];
     const note: Middleware = (req, _res, next) => {
       seen.push([tenantOf(req), requestedTenantOf(req)]);

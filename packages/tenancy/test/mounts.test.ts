@@ -90,7 +90,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
         },
       ));
 
-    it("admits requests to individual routes only through their guards (TEN-10, TEN-18)", () =>
+    it("requires a tenant only on routes whose guard requires one (TEN-10, TEN-18)", () =>
       served(
         (app) => {
           app.use(tenancy({ sources: ["token", "subdomain"], baseDomain: "example.com" }));

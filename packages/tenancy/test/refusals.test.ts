@@ -28,7 +28,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       const chain = requireTenantAtOnce ? [] : undefined;
       const where = requireTenantAtOnce ? "with the option requireTenant" : "with the guard requireTenant()";
 
-      it(`returns a plain 401 for a request without a session that names a tenant, ${where} (TEN-6, TEN-17)`, async () => {
+      it(`returns a plain 401 for a request that names a tenant but has no session, ${where} (TEN-6, TEN-17)`, async () => {
         const { status, headers, body } = await answer(globex, options, chain);
         expect(status).to.equal(401);
         expect(headers["www-authenticate"]).to.equal("Bearer");
@@ -44,7 +44,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
         );
       });
 
-      it(`states that the account's token contains no tenant, ${where} (TEN-6, TEN-17, TEN-19)`, async () => {
+      it(`states in the 403 that the account's token contains no tenant, ${where} (TEN-6, TEN-17, TEN-19)`, async () => {
         const { status, body } = await answer({ ...globex, caller: {} }, options, chain);
         expect(status).to.equal(403);
         expect(body["detail"]).to.equal(
@@ -70,7 +70,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       expect([status, body["detail"]]).to.eql([403, "this request is not scoped to a tenant"]);
     });
 
-    it("returns 401 for a request with neither a session nor a named tenant, with the guard requireTenant() (TEN-10)", async () => {
+    it("returns 401, or 403 with auth: false, for no session and no tenant, with the guard requireTenant() (TEN-10)", async () => {
       expect((await answer({})).status).to.equal(401);
       expect((await answer({}, { auth: false })).status).to.equal(403);
     });
@@ -158,7 +158,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       ]);
     });
 
-    it("records the second tenant when a request names two tenants and the caller belongs to the first (TEN-20)", async () => {
+    it("records the second tenant as claimed when a request names two and the caller belongs to the first (TEN-20)", async () => {
       const { body } = await answer(
         { lines: ["Host: acme.example.com"], target: "/t/globex/", caller: { tenant: "acme" } },
         {},

@@ -329,7 +329,7 @@ for (const stack of stacks) {
       ["a token of 10 kB", json({ refresh_token: "s3cret".repeat(1600) }), 401, "invalid refresh token"],
     ];
     for (const [what, init, status, detail] of bodies) {
-      it(`returns ${status} for a request with ${what}, and does not echo it (ERR-15)`, async () => {
+      it(`returns ${status} for a request with ${what}, without echoing the body (ERR-15)`, async () => {
         const each = issuing();
         await using server = await serve(stack, each);
         const answer = await ask(`${server.url}/auth/refresh`, init);

@@ -43,7 +43,7 @@ describe("key material", function () {
     });
   }
 
-  it("is generated as a secret as long as the digest, or as an RSA key of 2,048 bits or of the given size", async () => {
+  it("is as long as the digest for a secret, and 2,048 bits or the given size for an RSA key", async () => {
     for (const bits of [256, 384, 512] as const) {
       const drawn = await key(`HS${bits}`);
       expect(drawn.verifying.symmetricKeySize).to.equal(bits / 8);
@@ -177,7 +177,7 @@ describe("key material", function () {
     });
   }
 
-  it("is rejected in a string that is too long or is not JSON, and the error does not quote the string", () => {
+  it("is rejected if its string is too long or is not JSON, and the error does not quote the string", () => {
     expect(refusal(() => readRing("hunter2"), "broken").message).to.equal("the key ring is not JSON");
     refusal(() => readRing(" ".repeat(1_048_577)), "broken");
   });

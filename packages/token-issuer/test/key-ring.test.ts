@@ -156,7 +156,7 @@ describe("createKeyRing()", function () {
     expect(elsewhere.jwks()?.keys).to.have.length(2);
   });
 
-  it("increments the generation for every change of the keys, but not for the same text", async () => {
+  it("increments the generation for every change of the keys, but not when the same text is loaded again", async () => {
     const before = await ring();
     const keys = createKeyRing({ text: writeRing(before) });
     const first = keys.find(before.keys[0]?.kid, "ES256");
@@ -182,7 +182,7 @@ describe("createKeyRing()", function () {
     expect(await verifier.verify(token)).to.include({ reason: "unknown_key" });
   });
 
-  it("stays unchanged when it receives unusable text", async () => {
+  it("keeps its keys when it loads unusable text", async () => {
     const keys = createKeyRing({ text: writeRing(await ring()) });
     const { kid } = keys.signer();
     refusal(() => keys.load("{"), "broken");

@@ -200,7 +200,7 @@ describe("a key ring", () => {
     expect(writeRing(document)).to.equal(text);
   });
 
-  it("can be written and read again with keys in every state", async () => {
+  it("is equal after it was written and read again, with keys in every state", async () => {
     const { document, first } = await withNext();
     const promoted = promoteKey(document, settled);
     const added = addKey(promoted, await key("EdDSA"), settled);

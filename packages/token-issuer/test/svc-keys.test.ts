@@ -131,7 +131,7 @@ describe("svc-keys", function () {
     expect((await inProcess("retire", "--due")).stdout).to.contain("nothing to do");
   });
 
-  it("writes a file that only its owner can read, even in a directory, and leaves no other file", async () => {
+  it("writes a file that only its owner can read, even if --file is a directory, and leaves no other file", async () => {
     await json("init", "--file", folder, "--algorithm", "EdDSA");
     await json("add", "--file", folder);
     expect(await readdir(folder)).to.deep.equal(["keys.json"]);
@@ -149,7 +149,7 @@ describe("svc-keys", function () {
     expect(readRing(await readFile(file, "utf8")).keys).to.have.length(2);
   });
 
-  it("keeps the owner of the file when an administrator changes it", async function () {
+  it("keeps the owner and group of the file when root runs a command", async function () {
     if (process.getuid?.() !== 0) this.skip();
     await json("init", "--algorithm", "EdDSA");
     await chown(file, 1234, 4321);

@@ -171,7 +171,7 @@ describe("createPostgresTokenStore", function () {
   });
 
   for (const isolation of ["repeatable read", "serializable"]) {
-    it(`works with ${isolation} as the default isolation level (REF-19)`, async () => {
+    it(`rotates a token once with ${isolation} as the default isolation level (REF-19)`, async () => {
       const options = `-c default_transaction_isolation=${isolation.replace(" ", "\\ ")}`;
       const pool = new Pool({ connectionString: database.url, max: CONNECTIONS, options });
       try {
@@ -301,7 +301,7 @@ describe("createPostgresTokenStore", function () {
     expect(await count(bench.pool, "svc_now_and_then"), "none begins after it").to.equal(12);
   });
 
-  it("works on a database of @svc/database (REF-18)", async () => {
+  it("rotates and revokes tokens on a database of @svc/database (REF-18)", async () => {
     await using db = createDatabase({ url: database.url });
     await using store = createPostgresTokenStore({ db, table: "svc_on_database", timeoutMs: 15_000 });
     expect(await store.ensureSchema()).to.equal("created");

@@ -176,7 +176,7 @@ describe("createRedisTokenStore on a Redis that fails", function () {
     });
   });
 
-  it("works after Redis has lost its data, and accepts used and revoked tokens again", async () => {
+  it("accepts used and revoked tokens again after Redis has lost its data", async () => {
     const patient = store();
     const token = presented();
     const revoked = presented();

@@ -97,7 +97,7 @@ describe("a browser with a session", function () {
     expect(await account(page)).to.equal("/account");
   });
 
-  it("accepts the names of the session cookies over https only", async () => {
+  it("accepts cookies with the names of the session cookies over https only", async () => {
     const { page, context } = await site.visitor();
     await using plain = await listen((_req, res) => {
       const lines = names.map((name) => `${name}=x; Max-Age=900; Path=/; HttpOnly; SameSite=Lax`);

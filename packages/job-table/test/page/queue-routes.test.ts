@@ -243,7 +243,7 @@ describe("queueRoutes()", function () {
   }
 
   for (const [major, express] of Object.entries(expressMajors)) {
-    it(`JOB-32 works when mounted and after body parsers in ${major}`, async () => {
+    it(`JOB-32 retries a job when mounted below a path, and after body parsers, in ${major}`, async () => {
       await using bench = await openBench(database.url);
       await bury(bench, ["a", "b"]);
       const templates: (string | undefined)[] = [];

@@ -52,7 +52,7 @@ export function embeddedCases(backends: Backends): void {
     expect((await db.query("")).rows).to.deep.equal([]);
   });
 
-  it("lends its only connection to one caller at a time, and rejects queries on a released connection", async () => {
+  it("gives its only connection to one caller at a time, and rejects queries on a released connection", async () => {
     const db = embedded();
     const connection = await db.connect();
     await connection.query("begin");
