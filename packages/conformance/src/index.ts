@@ -2,16 +2,14 @@ export { checkConformance, type Environment } from "./conformance.ts";
 export type { ConformanceReport, Finding, Outcome, Verdict } from "./conformance-report.ts";
 export { InvalidUse } from "./faults.ts";
 export { notChecked, type NotChecked } from "./not-checked.ts";
+export type { Algorithm, Feature, Probe } from "./option-values.ts";
 export type {
-  Algorithm,
   ConformanceOptions,
   DependencyProbe,
-  Feature,
   FederatedProbe,
   HookProbe,
   Keys,
   Limits,
-  Probe,
   Probes,
   RotationProbe,
   SessionProbe,

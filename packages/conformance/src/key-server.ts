@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { KeyObject } from "node:crypto";
 import { InvalidUse } from "./faults.ts";
 import { listenAt } from "./listen.ts";
-import type { Algorithm } from "./options.ts";
+import type { Algorithm } from "./option-values.ts";
 import { type KeyPair, newKeyPair } from "./signing.ts";
 
 /** A key in the set that the kit serves. */

@@ -5,7 +5,8 @@ import { type EchoServer, serveUpstream, startEchoServer, type UpstreamServer } 
 import { createHttpClient, type HttpClient } from "./http-client.ts";
 import { type KeyServer, serveKeys } from "./key-server.ts";
 import { createLogReader, type LogReader } from "./log-reader.ts";
-import type { Feature, Probe, Settings } from "./options.ts";
+import type { Feature, Probe } from "./option-values.ts";
+import type { Settings } from "./settings.ts";
 import { type OtlpServer, serveOtlp } from "./otlp-server.ts";
 import { type Extra, requestOf, withExtra } from "./requests.ts";
 import { createMinter, type Minter } from "./tokens.ts";

@@ -1,7 +1,7 @@
 import type { Check } from "./check.ts";
 import type { Finding, Outcome } from "./conformance-report.ts";
 import { requirable, seenIn } from "./needs.ts";
-import type { Settings } from "./options.ts";
+import type { Settings } from "./settings.ts";
 
 /**
  * Returns the outcome of a run.

@@ -1,5 +1,5 @@
 import type { Outgoing } from "./http-client.ts";
-import type { Probe } from "./options.ts";
+import type { Probe } from "./option-values.ts";
 
 /** A probe as an object. */
 export interface Request {

@@ -2,19 +2,9 @@ import { isObject } from "./answer.ts";
 import { checks } from "./checks/index.ts";
 import { InvalidUse } from "./faults.ts";
 import { requirable } from "./needs.ts";
-import {
-  type ConformanceOptions,
-  type Feature,
-  features,
-  isShape,
-  type LimitedProbe,
-  membersOf,
-  type Probes,
-  type ResolvedProbes,
-  resolved,
-  type Settings,
-  type Shape,
-} from "./options.ts";
+import { type Feature, features } from "./option-values.ts";
+import { type ConformanceOptions, isShape, membersOf, type Probes, resolved, type Shape } from "./options.ts";
+import type { LimitedProbe, ResolvedProbes, Settings } from "./settings.ts";
 import { isRule } from "./rules.ts";
 
 /** For each kind: the requirement in words, and a function that tests a value. Other kinds accept every value. */

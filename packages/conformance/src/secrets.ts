@@ -1,6 +1,6 @@
 import { isObject } from "./answer.ts";
 import { requestOf } from "./requests.ts";
-import type { Settings } from "./options.ts";
+import type { Settings } from "./settings.ts";
 
 /** Matches the names of members and headers whose values must not appear in a report. */
 const telling = /pass|secret|pin$|otp|code|key|token|credential|authorization|cookie/i;

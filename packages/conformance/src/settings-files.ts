@@ -2,7 +2,8 @@ import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { isObject, type JsonObject } from "./answer.ts";
 import { InvalidUse } from "./faults.ts";
-import { algorithms, type ConformanceOptions, isShape, type Keys, membersOf, type Shape } from "./options.ts";
+import { algorithms } from "./option-values.ts";
+import { type ConformanceOptions, isShape, type Keys, membersOf, type Shape } from "./options.ts";
 import { fileName, shapeFaults, unknownNames } from "./resolve-settings.ts";
 
 /**

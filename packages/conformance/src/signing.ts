@@ -11,7 +11,7 @@ import {
 } from "node:crypto";
 import { promisify } from "node:util";
 import type { JsonObject } from "./answer.ts";
-import type { Algorithm } from "./options.ts";
+import type { Algorithm } from "./option-values.ts";
 
 /** The signing key: a shared secret or a private key. */
 export type SigningKey = Buffer | KeyObject;

@@ -1,7 +1,8 @@
 import { createPrivateKey, createPublicKey, type JsonWebKey, type KeyObject, randomUUID } from "node:crypto";
 import type { JsonObject } from "./answer.ts";
 import { InvalidUse } from "./faults.ts";
-import type { Algorithm, Resolved } from "./options.ts";
+import type { Algorithm } from "./option-values.ts";
+import type { Resolved } from "./options.ts";
 import { fits, signature, type SigningKey } from "./signing.ts";
 
 export type Claims = JsonObject;

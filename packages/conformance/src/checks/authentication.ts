@@ -3,7 +3,7 @@ import { check, type Check, given, type Need } from "../check.ts";
 import type { Verdict } from "../conformance-report.ts";
 import { rights } from "../grant.ts";
 import type { Kit } from "../kit.ts";
-import { type Algorithm, algorithmGroups, type Probe } from "../options.ts";
+import { type Algorithm, algorithmGroups, type Probe } from "../option-values.ts";
 import { requestOf } from "../requests.ts";
 import { short } from "../show.ts";
 import { strangerOf } from "../signing.ts";

@@ -3,7 +3,7 @@ import { check, type Check, type Need } from "../check.ts";
 import { grant } from "../grant.ts";
 import type { Kit } from "../kit.ts";
 import { documentAnswer, isListed } from "../openapi.ts";
-import type { Probe } from "../options.ts";
+import type { Probe } from "../option-values.ts";
 import { requestOf } from "../requests.ts";
 import { show } from "../show.ts";
 import { every, is, must, notApplicable, statusIs } from "../verdict.ts";

@@ -3,7 +3,7 @@ import { type Check, check } from "../check.ts";
 import { grant } from "../grant.ts";
 import type { Kit } from "../kit.ts";
 import type { LogLine } from "../log-reader.ts";
-import type { Probe } from "../options.ts";
+import type { Probe } from "../option-values.ts";
 import type { Extra } from "../requests.ts";
 import { short, show, showLine } from "../show.ts";
 import { fail, is, must, mustBe, notApplicable, pass } from "../verdict.ts";

@@ -1,7 +1,7 @@
 import { type Answer, NoAnswer, orReason } from "../answer.ts";
 import type { Verdict } from "../conformance-report.ts";
 import type { Kit } from "../kit.ts";
-import type { Probe } from "../options.ts";
+import type { Probe } from "../option-values.ts";
 import { must } from "../verdict.ts";
 import { anonymously } from "./tenants.ts";
 

@@ -5,7 +5,7 @@ import type { Verdict } from "../conformance-report.ts";
 import { rights } from "../grant.ts";
 import type { Kit } from "../kit.ts";
 import type { LogLine } from "../log-reader.ts";
-import type { LimitedProbe } from "../options.ts";
+import type { LimitedProbe } from "../settings.ts";
 import type { Extra } from "../requests.ts";
 import { is, must, mustBe, notApplicable, statusIs } from "../verdict.ts";
 import { sendControl } from "./session-calls.ts";

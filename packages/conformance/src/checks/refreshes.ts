@@ -2,7 +2,7 @@ import type { Answer } from "../answer.ts";
 import { check, type Check, given } from "../check.ts";
 import type { Verdict } from "../conformance-report.ts";
 import type { Kit } from "../kit.ts";
-import type { Probe } from "../options.ts";
+import type { Probe } from "../option-values.ts";
 import { show } from "../show.ts";
 import { type Claims, withOtherSignature } from "../tokens.ts";
 import { every, fail, isDenied, must, mustBe, notApplicable, statusIs, succeeds } from "../verdict.ts";

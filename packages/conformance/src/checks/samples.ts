@@ -3,7 +3,7 @@ import type { Verdict } from "../conformance-report.ts";
 import { grant } from "../grant.ts";
 import type { Kit } from "../kit.ts";
 import { findRoutes, type NamedRoute } from "../openapi.ts";
-import type { Probe } from "../options.ts";
+import type { Probe } from "../option-values.ts";
 import { type Extra, requestOf } from "../requests.ts";
 import { must } from "../verdict.ts";
 import { anonymously } from "./tenants.ts";

@@ -3,7 +3,8 @@ import { type Answer, isObject, NoAnswer, parseObject } from "../answer.ts";
 import type { HttpClient } from "../http-client.ts";
 import type { Kit } from "../kit.ts";
 import { requestOf, withExtra } from "../requests.ts";
-import type { Probe, ResolvedSession } from "../options.ts";
+import type { Probe } from "../option-values.ts";
+import type { ResolvedSession } from "../settings.ts";
 import type { Claims } from "../tokens.ts";
 
 /** The tokens that a sign-in or refresh returns. */

@@ -2,7 +2,7 @@ import { type Answer, NoAnswer, orReason } from "../answer.ts";
 import { grant } from "../grant.ts";
 import { type Kit, until } from "../kit.ts";
 import type { ReceivedSpan } from "../otlp/index.ts";
-import type { Probe } from "../options.ts";
+import type { Probe } from "../option-values.ts";
 import { type Extra, requestOf } from "../requests.ts";
 import { type ExportState, untilState } from "./export-state.ts";
 import { askWithId } from "./logs.ts";
