@@ -1,4 +1,4 @@
-import { createSecretKey, generateKeyPairSync, type KeyObject, subtle, type webcrypto } from "node:crypto";
+import { createSecretKey, type KeyObject, subtle, type webcrypto } from "node:crypto";
 import {
   createVerifier,
   jwtAuth,
