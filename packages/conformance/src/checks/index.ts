@@ -6,6 +6,7 @@ import { edgeChecks } from "./edge.ts";
 import { errorChecks } from "./errors.ts";
 import { federatedChecks } from "./federated.ts";
 import { graceChecks } from "./grace.ts";
+import { guardChecks } from "./guards.ts";
 import { keySetChecks } from "./key-sets.ts";
 import { gatewayChecks, tracedGatewayChecks } from "./gateway.ts";
 import { limitChecks } from "./limits.ts";
@@ -39,6 +40,7 @@ export const checks: readonly Check[] = [
   ...descriptionChecks,
   ...rateLimitChecks,
   ...authenticationChecks,
+  ...guardChecks,
   ...tokenChecks,
   ...keySetChecks,
   ...tenancyChecks,
