@@ -1,9 +1,11 @@
 import { STATUS_CODES } from "node:http";
 import type { Guard } from "@svc/context";
-import { type Components, createComponents } from "./components.ts";
+import { createComponents } from "./components.ts";
 import type { ResponseDescription, RouteDescription } from "./description.ts";
+import { parametersOf, sharedParameters } from "./parameters.ts";
 import { impliedProblems, problemContent, problemSchemas } from "./problem-responses.ts";
-import { type Direction, type JsonSchema, propertiesOf, type Schema } from "./schema.ts";
+import { defined, type Direction, type JsonSchema, type Schema } from "./schema.ts";
+import { requiredBy, securityOf } from "./security.ts";
 
 /** A document of OpenAPI 3.1. */
 export interface OpenApiDocument {
@@ -45,7 +47,6 @@ export interface DocumentOptions {
 }
 
 const JSON_TYPE = "application/json";
-const IDENTITY_GUARDS = ["auth", "scopes", "roles", "tenant"];
 
 /**
  * Returns the document of a list of routes, sorted by path and method, so that the same routes give the same
@@ -202,69 +203,6 @@ export function documentOf(routes: readonly DocumentedRoute[], options: Document
   };
 }
 
-const sharedParameters = {
-  RequestId: {
-    name: "X-Request-ID",
-    in: "header",
-    description:
-      "An id of at most 128 characters for the log lines of the service, which ignores any other text.",
-    schema: { type: "string" },
-  },
-  Tenant: {
-    name: "X-Tenant-ID",
-    in: "header",
-    description: "The tenant of the request; must be one that the caller belongs to.",
-    schema: { type: "string" },
-  },
-} as const;
-
-function parametersOf(
-  { template, description = {}, guards = [] }: DocumentedRoute,
-  components: Components,
-): object[] {
-  const { request = {}, examples = {} } = description;
-  const inPath = new Set([...template.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? ""));
-  const params = request.params === undefined ? {} : propertiesOf(components.members(request.params));
-  const path = [...inPath].map((name) =>
-    parameter("path", name, params[name] ?? { type: "string" }, true, examples.params?.[name]),
-  );
-  const named = (["query", "headers"] as const).flatMap((part) => {
-    const given = request[part];
-    if (given === undefined) return [];
-    const schema = components.members(given);
-    const required = new Set(Array.isArray(schema["required"]) ? (schema["required"] as unknown[]) : []);
-    return Object.entries(propertiesOf(schema)).map(([name, each]) =>
-      parameter(
-        part === "query" ? "query" : "header",
-        name,
-        each,
-        required.has(name),
-        examples[part]?.[name],
-      ),
-    );
-  });
-  const isTenants = guards.some(({ kind }) => kind === "tenant" || kind === "requested_tenant");
-  const shared = isTenants ? ["RequestId", "Tenant"] : ["RequestId"];
-  return [...path, ...named, ...shared.map((name) => ({ $ref: `#/components/parameters/${name}` }))];
-}
-
-function parameter(
-  place: string,
-  name: string,
-  schema: JsonSchema,
-  required: boolean,
-  example: unknown,
-): object {
-  const { description, ...own } = schema;
-  return {
-    name,
-    in: place,
-    ...(required ? { required } : {}),
-    ...defined({ description, example }),
-    schema: own,
-  };
-}
-
 function headersOf(headers: Readonly<Record<string, string | JsonSchema>>): Record<string, object> {
   return Object.fromEntries(
     Object.entries(headers).map(([name, each]) => [
@@ -272,26 +210,6 @@ function headersOf(headers: Readonly<Record<string, string | JsonSchema>>): Reco
       typeof each === "string" ? { description: each, schema: { type: "string" } } : { schema: each },
     ]),
   );
-}
-
-/** Returns the security requirements that guards imply; an empty list for a route that needs no caller. */
-function securityOf(guards: readonly Guard[], tokenCookie: string | undefined): object[] {
-  const isRequired = guards.some(({ kind }) => IDENTITY_GUARDS.includes(kind));
-  if (!isRequired && !guards.some(({ kind }) => kind === "optional_auth")) return [];
-  return [
-    ...(isRequired ? [] : [{}]),
-    { bearerAuth: [] },
-    ...(tokenCookie === undefined ? [] : [{ cookieAuth: [] }]),
-  ];
-}
-
-/** Returns the scopes and roles that guards require. OpenAPI can express them only with OAuth flows. */
-function requiredBy(guards: readonly Guard[]): object {
-  const values = (wanted: string): readonly string[] | undefined => {
-    const found = new Set(guards.flatMap((each) => (each.kind === wanted ? each.values : [])));
-    return found.size === 0 ? undefined : [...found].toSorted();
-  };
-  return defined({ "x-required-scopes": values("scopes"), "x-required-roles": values("roles") });
 }
 
 /** Returns an operation id, for example `getExpensesById`. */
@@ -313,9 +231,4 @@ function byPathAndMethod(a: DocumentedRoute, b: DocumentedRoute): number {
 
 function sorted<T>(members: Readonly<Record<string, T>>): Record<string, T> {
   return Object.fromEntries(Object.entries(members).toSorted(([a], [b]) => (a < b ? -1 : 1)));
-}
-
-/** Returns the members that are defined. */
-function defined(members: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 }

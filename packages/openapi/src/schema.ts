@@ -104,3 +104,8 @@ export function checkSchema(value: unknown, name: string): asserts value is Sche
   if (isObject(schema) && isValidator) return;
   throw new TypeError(`${name} must be a Standard Schema, or { schema, validator } with a JSON Schema`);
 }
+
+/** Returns the members that are defined. */
+export function defined(members: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
+}
