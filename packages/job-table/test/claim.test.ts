@@ -226,14 +226,19 @@ describe("a job table (claim, ack, fail and release)", function () {
     const late = await bench.table.claim(1000);
     await expire(bench);
     const late3 = [late.slice(0, 333), late.slice(333, 666), late.slice(666)];
+    // The writes run after one claim and concurrently with another one.
+    const before = await bench.table.claim(500);
+    expect(before).to.have.lengthOf(500);
     const claiming = bench.table.claim(1000);
     const ends = await Promise.all([
       ...(late3[0] ?? []).map((job) => bench.table.ack(job)),
       ...(late3[1] ?? []).map(async (job) => (await bench.table.fail(job, "late")) !== "lost"),
       ...(late3[2] ?? []).map((job) => bench.table.release(job)),
     ]);
-    const owners = await claiming;
-    // A write that ran before the second claim changed its job, so the second claim did not return that job.
+    const owned = new Set(before.map(({ id }) => id));
+    expect(ends.filter((changed, n) => changed && owned.has(late[n]?.id ?? ""))).to.deep.equal([]);
+    const owners = [...before, ...(await claiming)];
+    // A write that ran before the last claim changed its job, so that claim did not return the job.
     expect(owners.length + ends.filter((changed) => changed).length).to.be.at.least(1000);
     const kept = await Promise.all(owners.map((job) => bench.table.ack(job)));
     expect(kept.every((held) => held)).to.equal(true);

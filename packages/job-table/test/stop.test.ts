@@ -156,6 +156,19 @@ describe("a worker that stops", function () {
     await idle.stop();
     expect((await rejection(() => idle.start())).message).to.include("create a new one");
   });
+
+  it("leaves no connection in use after the worker has stopped", async () => {
+    const pool = openPool(database.url);
+    const table = createJobTable({ db: pool, name: "none" });
+    await table.ensureSchema();
+    const worker = createWorker({ table, handlers: { a: () => undefined } });
+    worker.start();
+    await table.enqueue({ task: "a" });
+    await until("it is done", async () => (await pool.query("select from none")).rowCount === 0);
+    await worker.stop();
+    expect(pool.totalCount - pool.idleCount, "every connection was given back").to.equal(0);
+    await pool.end();
+  });
 });
 
 describe("a job that takes too long", function () {
@@ -263,21 +276,10 @@ describe("a job that takes too long", function () {
       (await bench.rows()).every(({ status, attempts }) => status === "running" && attempts === 2),
     ).to.equal(true);
   });
+});
 
-  it("leaves no connection in use after the worker has stopped", async () => {
-    const pool = openPool(database.url);
-    const table = createJobTable({ db: pool, name: "none" });
-    await table.ensureSchema();
-    const worker = createWorker({ table, handlers: { a: () => undefined } });
-    worker.start();
-    await table.enqueue({ task: "a" });
-    await until("it is done", async () => (await pool.query("select from none")).rowCount === 0);
-    await worker.stop();
-    expect(pool.totalCount - pool.idleCount, "every connection was given back").to.equal(0);
-    await pool.end();
-  });
-
-  it("settledWithin() returns immediately, without a Node warning, when its time limit has passed", async () => {
+describe("settledWithin()", () => {
+  it("returns immediately, without a Node warning, when its time limit has passed", async () => {
     const warnings: string[] = [];
     const listener = ({ name }: Error): void => void warnings.push(name);
     process.on("warning", listener);

@@ -1,5 +1,5 @@
 import { testDatabase } from "@svc/dev-services";
-import { rejection } from "@svc/test-support";
+import { rejection, until } from "@svc/test-support";
 import { expect } from "chai";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -8,7 +8,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Answer, runJobCommand, svcJobs } from "../src/cli/run.ts";
-import { openBench, openClient } from "./support/bench.ts";
+import { optionsOf } from "../src/job-table.ts";
+import { readySql } from "../src/sql/operator.ts";
+import { openBench, openClient, waiting } from "./support/bench.ts";
 
 const program = fileURLToPath(new URL("../src/cli/command-line.ts", import.meta.url));
 const interrupted = new AbortController().signal;
@@ -133,13 +135,25 @@ describe("svc-jobs", function () {
     await bench.table.enqueueMany([{ task: "good" }, { task: "good" }]);
     const file = join(folder, "slow.mjs");
     await writeFile(file, "export function good() {}");
-    const blocker = await bench.pool.connect();
-    // The lock allows counting but blocks claims.
-    await blocker.query(`begin; lock table ${bench.table.name} in share row exclusive mode`);
+    await using blocker = await openClient(database.url);
+    await blocker.query(`create function wait_for_blocker() returns trigger language plpgsql as
+      $$ begin perform pg_advisory_xact_lock(1); return new; end $$;
+      create trigger wait before update on ${bench.table.name} for each row
+        when (new.status = 'running') execute function wait_for_blocker();
+      select pg_advisory_lock(1)`);
     const draining = run("drain", "--table", bench.table.name, "--handlers", file);
-    await new Promise((resolve) => setTimeout(resolve, 700));
-    await blocker.query("commit");
-    blocker.release();
+    const checks = new Set<string>();
+    await until("two checks for due jobs during the claim", async () => {
+      if ((await waiting(blocker)) === 0) return false;
+      const { rows } = await blocker.query<{ start: string }>(
+        `select query_start::text as start from pg_stat_activity
+         where query like '%' || $1 || '%' and pid <> pg_backend_pid()`,
+        [readySql(optionsOf("test", bench.table).quotedTable)],
+      );
+      for (const { start } of rows) checks.add(start);
+      return checks.size >= 2;
+    });
+    await blocker.query("select pg_advisory_unlock(1)");
     expect(await draining).to.deep.include({ exitCode: 0 });
     expect(await bench.rows()).to.deep.equal([]);
   });

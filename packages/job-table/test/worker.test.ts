@@ -5,6 +5,8 @@ import { createJobTable, createWorker, type JobContext, type WorkerOptions } fro
 import { enableRowSecurity, type QueryResult, type Row } from "@svc/sql";
 import { collectingLogger, rejection, until } from "@svc/test-support";
 import { expect } from "chai";
+import { optionsOf } from "../src/job-table.ts";
+import { statsSql } from "../src/sql/operator.ts";
 import { expire, openBench, openClient, openPool } from "./support/bench.ts";
 import { overhear } from "./support/overhear.ts";
 import { gate, work } from "./support/working.ts";
@@ -461,7 +463,17 @@ describe("createWorker", function () {
     await using blocker = await openClient(database.url);
     await blocker.query(`begin; lock table ${bench.table.name} in access exclusive mode`);
     await using working = work(bench, { depthEverySeconds: 0.001, handlers: { a: () => undefined } });
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    // A client without a transaction, because a transaction would see the sessions as they were at its first query.
+    await using client = await openClient(database.url);
+    await until("a count waits for the lock", async () => {
+      const { rowCount } = await client.query(
+        "select from pg_stat_activity where wait_event_type = 'Lock' and query = $1",
+        [statsSql(optionsOf("test", bench.table).quotedTable)],
+      );
+      return rowCount !== null && rowCount > 0;
+    });
+    // The worker's timer, whose period is shorter, fires before each of these timers.
+    for (let n = 0; n < 20; n++) await new Promise((resolve) => setTimeout(resolve, 5));
     expect(bench.pool.waitingCount).to.equal(0);
     expect(bench.pool.totalCount).to.be.below(4);
     await blocker.query("commit");
