@@ -51,9 +51,31 @@ describe("the plugin `rag` with background work", function () {
     const url = await server.database();
     const test = await startService(ragOn(url, ragToml(SMALL)));
     await test.service.search?.ingest("a", texts);
-    await until("the index", () => hasIndex(test));
-    await test[Symbol.asyncDispose]();
-    expect(test.lines.filter(({ level }) => level === "WARN" || level === "ERROR")).to.deep.equal([]);
+    const admin = new pg.Client({ connectionString: url });
+    await admin.connect();
+    try {
+      await admin.query("begin; lock table svc_chunks in access exclusive mode");
+      await until("a run waits for the table", async () => {
+        const { rowCount } = await admin.query(
+          "select from pg_locks where relation = 'svc_chunks'::regclass and not granted",
+        );
+        return rowCount === 1;
+      });
+      const stopped = test[Symbol.asyncDispose]();
+      await test.line(({ phase }) => phase === "work");
+      await admin.query("commit");
+      await stopped;
+      const { rows } = await admin.query(
+        "select indisvalid as valid from pg_index where indexrelid::regclass::text like 'svc_chunks_hnsw_%'",
+      );
+      expect(rows).to.deep.equal([{ valid: true }]);
+    } finally {
+      await admin.end();
+    }
+    const warnings = test.lines.filter(({ level }) => /^(?:warn|error|fatal)$/.test(String(level)));
+    expect(warnings.map(({ message }) => message)).to.deep.equal([
+      "[plugin.queue] is not used: queue is not in [plugins] enabled",
+    ]);
   });
 
   it("measures the recall on a schedule, and shows the result in /metrics", async () => {

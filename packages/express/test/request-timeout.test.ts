@@ -179,15 +179,17 @@ describe("the request timeout", () => {
 
   it("LIM-4 does not limit a handler when it is 0", async () => {
     const asked = Promise.withResolvers<() => void>();
+    const options = { host: "127.0.0.1", port: 0, signals: false, drainDelaySeconds: 0 } as const;
     await using serving = await serve((_req, res) => asked.resolve(() => void res.end("at last")), {
-      host: "127.0.0.1",
-      port: 0,
-      signals: false,
-      drainDelaySeconds: 0,
+      ...options,
       requestTimeoutSeconds: 0,
     });
+    await using limited = await serve(() => undefined, { ...options, requestTimeoutSeconds: 0.1 });
     const answer = fetch(`http://127.0.0.1:${serving.address.port}/x`);
-    (await asked.promise)();
+    const respond = await asked.promise;
+    // Respond after a later request has exceeded a time limit.
+    expect((await fetch(`http://127.0.0.1:${limited.address.port}/x`)).status).to.equal(504);
+    respond();
     expect(await (await answer).text()).to.equal("at last");
   });
 
