@@ -1,3 +1,4 @@
+import { telemetry } from "@svc/telemetry";
 import { collectingLogger } from "@svc/test-support";
 import { expect } from "chai";
 import { addSpans, openTracing } from "./support/exporting.ts";
@@ -39,6 +40,16 @@ describe('telemetry() with exporter = "memory"', () => {
     expect(span?.events.map(({ name }) => name)).to.deep.equal(["exception"]);
     expect(new Date(span?.startedAt ?? "").toISOString()).to.equal(span?.startedAt);
     expect(span?.durationMs).to.be.at.least(0);
+  });
+
+  it("has no spans before it is ready, and creates none for operations before then", async () => {
+    await using tracing = telemetry({ service: "orders", exporter: "memory" });
+    addSpans(tracing, 1, "before");
+    expect(tracing.spans()).to.deep.equal([]);
+    await tracing.ready;
+    expect(tracing.spans()).to.deep.equal([]);
+    addSpans(tracing, 1, "after");
+    expect(tracing.spans().map(({ name }) => name)).to.deep.equal(["after"]);
   });
 
   it("TRACE-23 reports where spans go, and keeps the spans after stop()", async () => {

@@ -90,10 +90,13 @@ describe("openTelemetry()", () => {
   it("COR-15 creates no span for an excluded path", async () => {
     register(api);
     const tracing = openTelemetry({ excludePaths: ["/ping"] });
-    await using server = await listen((req, res) => tracing(req, res, () => res.end()));
+    await using server = await listen((req, res) =>
+      tracing(req, res, () => res.writeHead(req.url === "/other" ? 202 : 200).end()),
+    );
     await fetch(`${server.url}/ping`);
     await fetch(`${server.url}/other`);
-    await spans(1);
+    const [span] = await spans(1);
+    expect(span?.attributes).to.include({ "http.response.status_code": 202 });
   });
 
   it("COR-13 starts no trace without a provider", async () => {

@@ -11,6 +11,12 @@ import { telemetryPluginOptions } from "../src/plugin-options.ts";
 import { telemetryCheck } from "../src/readiness.ts";
 import { poolOf } from "../src/sql/pg-pool.ts";
 
+/** The members of an option's kind that the tests read. */
+interface Kind {
+  readonly fallback?: unknown;
+  readonly schema?: object;
+}
+
 const readme = new URL("../README.md", import.meta.url);
 const markdown = readFileSync(readme, "utf8");
 
@@ -106,20 +112,29 @@ describe("the tables in the README of @svc/telemetry", () => {
 
   it("quote the error of traceQueries()", () => {
     const quoted = /`(traceQueries\(\) needs [^`]*)`/.exec(markdown)?.[1];
-    expect(() => poolOf("a URL")).to.throw(TypeError, quoted);
+    expect(() => poolOf("a URL"))
+      .to.throw(TypeError)
+      .with.property("message", quoted);
   });
 
-  it("TRACE-6 show every key of the configuration file with its default", () => {
+  it("TRACE-6 show every key that the configuration file accepts, with its default, and say that it does not accept headers", () => {
     const shown = codeBlocks(markdown, "toml")[0] ?? "";
     const keys = [...shown.matchAll(/^(\w+) = ([^#\n]*)/gm)].map(
       ([, key = "", value = ""]) => [key, JSON.parse(value) as unknown] as const,
     );
+    const forbidden: string[] = [];
     const defaults = Object.values(telemetryPluginOptions.keys).flatMap((entry) => {
-      if (!("key" in entry) || entry.key === "headers") return [];
-      const { fallback } = entry.kind as { readonly fallback?: unknown };
+      if (!("key" in entry)) return [];
+      const { fallback, schema } = entry.kind as Kind;
+      if (schema !== undefined && "not" in schema) {
+        forbidden.push(entry.key);
+        return [];
+      }
       return [[entry.key, "inFile" in entry ? Number(fallback) / 1000 : fallback]];
     });
     expect(Object.fromEntries(keys)).to.deep.equal(Object.fromEntries(defaults));
+    expect(forbidden).to.deep.equal(["headers"]);
+    expect(markdown).to.include("\n- `headers` is not allowed in the file");
   });
 
   it("TRACE-2 TRACE-3 TRACE-4 list every environment variable", () => {

@@ -329,18 +329,18 @@ describe("traceQueries()", function () {
     expect(spans.all).to.have.length(2);
   });
 
-  const wrong: readonly (readonly [value: unknown, got: string])[] = [
-    [undefined, "undefined"],
-    [null, "null"],
-    ["postgres://user:secret@host/db", "a string"],
-    [{}, "an object of the class Object"],
-    [{ pool: {} }, "an object of the class Object"],
-    [Object.create(null), "an object"],
-    [new pg.Client(), "an object of the class Client"],
-    [() => undefined, "a function"],
+  const wrong: readonly (readonly [what: string, value: unknown, got: string])[] = [
+    ["undefined", undefined, "undefined"],
+    ["null", null, "null"],
+    ["a string", "postgres://user:secret@host/db", "a string"],
+    ["an empty object", {}, "an object of the class Object"],
+    ["an object whose pool is an empty object", { pool: {} }, "an object of the class Object"],
+    ["an object without a class", Object.create(null), "an object"],
+    ["a client", new pg.Client(), "an object of the class Client"],
+    ["a function", () => undefined, "a function"],
   ];
-  for (const [value, got] of wrong) {
-    it(`rejects ${got} instead of a pool`, async () => {
+  for (const [what, value, got] of wrong) {
+    it(`rejects ${what} instead of a pool`, async () => {
       const { traceQueries } = createTracing();
       const error = await rejection(() => traceQueries(value as TracedPool));
       expect(error).to.be.instanceOf(TypeError);
