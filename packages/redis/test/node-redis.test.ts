@@ -128,11 +128,18 @@ describe("fromNodeRedis()", function () {
     const client = clientOf();
     await using redis = on(client, { breakerCoolDownMs: 100 });
     await redis.call("ping");
+    const other = clientOf();
+    await other.connect();
+    // While a script has run for longer than this limit in milliseconds, Redis replies to other commands with BUSY.
+    await other.configSet("lua-time-limit", "1");
     const blocked = rejection(redis.call("eval", "while true do end", 0));
-    await until("the script runs", async () => {
-      server.pause();
-      return true;
-    });
+    await until("the script runs", () =>
+      other.ping().then(
+        () => false,
+        (error: Error) => error.message.startsWith("BUSY "),
+      ),
+    );
+    other.destroy();
     await server.kill();
     expect(await blocked).to.include({ reason: "lost", ambiguous: true });
     await server.restart();
