@@ -2,6 +2,8 @@ import { chunks } from "@svc/search-store";
 import { ConfigurationError } from "@svc/options";
 import { expect } from "chai";
 import fc from "fast-check";
+import { growth } from "./support/growth.ts";
+import { searchedBy } from "./support/searched.ts";
 
 /** Texts with every kind of boundary, long words and surrogate pairs. */
 const pieces = [
@@ -42,6 +44,10 @@ const bare = (text: string): string => text.replaceAll(/\s+/g, "");
 
 describe("chunks()", () => {
   it("reads a long word once, however large the overlap is", () => {
+    const length = 8000;
+    const searched = searchedBy(() => void chunks("x".repeat(length), { size: 2000, overlap: 1998 }));
+    // Once for each of the four kinds of boundaries, and once for the starts of words.
+    expect(searched).to.be.within(length, 5 * length);
     const found = chunks("x".repeat(400_000), { size: 100_000, overlap: 99_998 });
     expect(found).to.have.lengthOf(150_001);
   }).timeout(5000);
@@ -112,6 +118,10 @@ describe("chunks()", () => {
   });
 
   it("takes time proportional to the length of the text", () => {
+    for (const part of ["lorem ipsum dolor. \n\n", " ", "\n ", ".", ".)"]) {
+      const times = growth((size) => void chunks(`${part.repeat(size / part.length)}x`), 2000);
+      expect(times, JSON.stringify(part)).to.be.below(64);
+    }
     const long = "lorem ipsum dolor. \n\n".repeat(20_000);
     expect(chunks(long).length).to.be.above(400);
     for (const text of [

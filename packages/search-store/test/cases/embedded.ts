@@ -56,8 +56,14 @@ export function embeddedCases(backends: Backends): void {
     const db = embedded();
     const connection = await db.connect();
     await connection.query("begin");
-    const waiting = db.query("select 1 as one");
+    let answered = false;
+    const waiting = db.query("select 1 as one").finally(() => {
+      answered = true;
+    });
+    // The database runs statements in order, so a second caller that did not wait would have its answer before these end.
+    for (let count = 0; count < 3; count++) await connection.query("select 2");
     await connection.query("rollback");
+    expect(answered).to.equal(false);
     connection.release();
     connection.release();
     expect((await waiting).rows).to.deep.equal([{ one: 1 }]);
