@@ -47,8 +47,6 @@ export interface OutboxRow {
   readonly available_at: Date;
   readonly published_at: Date | null;
   readonly last_error: string | null;
-  /** Milliseconds until the event is due. */
-  readonly due_ms: number;
 }
 
 let benches = 0;
@@ -66,12 +64,7 @@ export async function openBench(url: string, max = 10): Promise<Bench> {
     outbox,
     jobs: async () => (await pool.query<JobRow>(`select * from ${table.name} order by task, id`)).rows,
     rows: async () =>
-      (
-        await pool.query<OutboxRow>(
-          `select *, date_part('epoch', available_at - now()) * 1000 as due_ms
-           from ${outbox.name} order by created_at, id`,
-        )
-      ).rows,
+      (await pool.query<OutboxRow>(`select * from ${outbox.name} order by created_at, id`)).rows,
     events: (options = {}) => createEvents({ source: "books", table, outbox, ...options }),
     relay: (events, options = {}) => {
       const reported: RelayEvent[] = [];
