@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Cache, type CacheOptions, CacheUnavailableError, createCache } from "@svc/cache";
 import { type RedisServer, startRedis, testProgram } from "@svc/dev-services";
 import { expect } from "chai";
+import { stallUntilReplied } from "./support/stall.ts";
 import { PATIENT, warmCache } from "./support/warm-cache.ts";
 
 // No process listens on this port. A test checks that no message contains its number.
@@ -259,12 +260,13 @@ describe("createCache when Redis fails", function () {
   });
 
   it("does not count an event-loop stall in this process as a Redis failure", async () => {
-    await using cache = await warm({ commandTimeoutMs: 100, breakerFailures: 1 });
+    await using cache = await warm({ commandTimeoutMs: 1000, breakerFailures: 1 });
+    // Redis is paused until the stall begins, so that its reply arrives during the stall.
+    server.pause();
     const asked = cache.redis.exists("kept");
     for (let turn = 0; turn < 3; turn++) await new Promise(setImmediate);
-    // The stall is long enough for Redis to reply even on a busy machine.
-    const end = performance.now() + 1500;
-    while (performance.now() < end);
+    server.resume();
+    stallUntilReplied([server], 1200);
     expect(await asked).to.equal(1);
     expect(cache.state).to.equal("closed");
   });
