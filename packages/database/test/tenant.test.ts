@@ -196,8 +196,10 @@ describe("withTenant", () => {
             running.catch(() => undefined);
             const own = `select pid from pg_stat_activity where datname = current_database()
               and query = 'select pg_sleep(60)' and state = 'active'`;
-            let found: unknown;
-            while (found === undefined) found = (await admin.query(own)).rows[0]?.["pid"];
+            const found = await until(
+              "the statement runs",
+              async () => (await admin.query(own)).rows[0]?.["pid"],
+            );
             await admin.query(`select ${end}($1)`, [found]);
             await running;
           }),
