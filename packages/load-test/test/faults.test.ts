@@ -149,11 +149,13 @@ describe("the failures of a step", () => {
   });
 
   it("do not include a response that is longer than its Content-Length", async () => {
-    const step = await stepAgainstRaw((socket) =>
-      socket.write("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nlonger"),
-    );
+    const connections = new Set<Socket>();
+    const step = await stepAgainstRaw((socket) => {
+      connections.add(socket);
+      socket.write("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nlonger");
+    });
     // The excess bytes end the connection, which fails the next request only if it was already sent.
-    expect(step.successes).to.be.above(0);
+    expect(step.successes).to.be.above(0).and.equal(connections.size);
     expect(step.successes + step.errors.badAnswer + step.errors.reset).to.equal(step.requests);
   });
 

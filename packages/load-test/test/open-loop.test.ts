@@ -8,10 +8,10 @@ async function stepAgainst(target: TargetOptions, options: Partial<LoadTestOptio
   return steps[0] as StepReport;
 }
 
-/** A target that responds immediately, except once after 300 ms. */
+/** A target that responds immediately, except to the second request, after 400 ms. */
 function stallingOnce(): TargetOptions {
   let count = 0;
-  return { answer: (_, res) => void (count++ === 5 ? setTimeout(() => res.end(), 300) : res.end()) };
+  return { answer: (_, res) => void (count++ === 1 ? setTimeout(() => res.end(), 400) : res.end()) };
 }
 
 describe("the open loop", () => {
@@ -26,10 +26,12 @@ describe("the open loop", () => {
   it("measures latencies from the due time, so that a stall delays all requests that were due during it", async () => {
     const closed = await stepAgainst(stallingOnce(), { seconds: 0.6 });
     const open = await stepAgainst(stallingOnce(), { seconds: 0.6, rate: 200 });
-    // The closed loop has one slow request among many; in the open loop half of the requests were due in the stall.
-    expect(closed.latencyUs.max).to.be.at.least(290_000);
-    expect(closed.latencyUs.p95).to.be.below(100_000);
-    expect(open.latencyUs.p95).to.be.at.least(200_000);
+    // One request of the closed loop is slow. In the open loop two thirds of the requests are due in the stall, and a
+    // busy machine only makes them later.
+    expect(closed.latencyUs.max).to.be.at.least(390_000);
+    expect(closed.latencyUs.p50).to.be.below(open.latencyUs.p50);
+    expect(open.latencyUs.p50).to.be.at.least(100_000);
+    expect(open.latencyUs.p95).to.be.at.least(300_000);
   });
 
   it("counts requests that were due but not sent, with the time that they waited", async () => {
