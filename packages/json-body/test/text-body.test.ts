@@ -195,10 +195,16 @@ for (const [major, express] of Object.entries(expressMajors)) {
 
     it("makes express.text() ignore the text", async () => {
       const app = express();
-      app.use(textBody(), express.text());
+      const read: string[] = [];
+      // express.text() calls `verify` with every body that it reads.
+      const verify = (_req: unknown, _res: unknown, bytes: Buffer): void => void read.push(String(bytes));
+      app.use(textBody(), express.text({ type: ["text/plain", "text/csv"], verify }));
       app.post("/", (req, res) => void res.json({ got: req.body as unknown }));
       await using server = await listen(app);
       expect((await send(server.url, "a")).body).to.deep.equal({ got: "a" });
+      expect(read).to.deep.equal([]);
+      expect((await send(server.url, "b", { "Content-Type": "text/csv" })).body).to.deep.equal({ got: "b" });
+      expect(read).to.deep.equal(["b"]);
     });
   });
 }
