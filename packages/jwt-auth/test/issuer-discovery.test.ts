@@ -1,5 +1,7 @@
 import { createHash } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { mock } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
 import { type JwtAuth, jwtAuth, type JwtAuthOptions } from "@svc/jwt-auth";
 import { ConfigurationError } from "@svc/options";
 import { collectingLogger, listen } from "@svc/test-support";
@@ -220,17 +222,37 @@ describe("an issuer with discovery", () => {
   });
 
   it("allows each of its two documents the same time per attempt as a fetched key set (KEY-6)", async () => {
-    await using given = await provider();
-    const slow =
-      (answer: Answer): Answer =>
-      (url, res) =>
-        void setTimeout(() => answer(url, res), 700);
-    given.answer(given.discovery, slow(given.json({ issuer: given.issuer, jwks_uri: `${given.url}/keys` })));
-    given.answer("/keys", slow(given.json({ keys: [jwkOf("rsa2048", { kid: "1" })] })));
-    // Each attempt may take 1 s, so that 700 ms are neither near this limit nor near a half of it.
-    await using auth = authOf(given.issuer, { jwksAttempts: 2, jwksTimeoutSeconds: 2 });
-    expect(await reasonFor(auth, given.issuer)).to.equal("accepted");
-    expect(given.requests).to.eql([CONFIGURATION, "/keys"]);
+    const issuer = "https://a.example";
+    const requests: { readonly path: string; readonly answer: (value: unknown) => void }[] = [];
+    let clock = 0;
+    mock.timers.enable({ apis: ["setTimeout"] });
+    try {
+      using source = createDiscoveredKeySource({
+        issuer,
+        attempts: 2,
+        timeoutSeconds: 2,
+        now: () => clock,
+        fetch: (url) =>
+          new Promise((resolve) => {
+            const { pathname } = new URL(url instanceof Request ? url.url : url);
+            requests.push({ path: pathname, answer: (value) => resolve(Response.json(value)) });
+          }),
+      });
+      const documents = [{ issuer, jwks_uri: `${issuer}/keys` }, { keys: [jwkOf("rsa2048", { kid: "1" })] }];
+      const refreshed = source.refresh("1", "RS256");
+      for (const document of documents) {
+        // One of two attempts within 2 s may take 1 s.
+        clock += 999;
+        mock.timers.tick(999);
+        for (let turns = 0; turns < 10; turns++) await turn();
+        requests.at(-1)?.answer(document);
+        for (let turns = 0; turns < 10; turns++) await turn();
+      }
+      expect(requests.map(({ path }) => path)).to.eql([CONFIGURATION, "/keys"]);
+      expect((await refreshed)?.type).to.equal("public");
+    } finally {
+      mock.timers.reset();
+    }
   });
 
   it("retries a hanging request for the discovery document within one timeout (KEY-6)", async () => {

@@ -231,12 +231,21 @@ describe("a function as the option keys", () => {
       const verifier = verifierOf(returning(value), { algorithms: ["HS256"] });
       expect(await reasonFor(verifier, forgery)).to.match(/^unknown_key /);
     }
-    const short = createSecretKey(Buffer.from("x".repeat(31)));
-    const weak = { algorithm: "HS256", key: short } as const;
-    const strict = verifierOf(() => short, { algorithms: ["HS256"] });
-    expect(await reasonFor(strict, weak)).to.equal("unknown_key alg");
-    const local = verifierOf(() => short, { algorithms: ["HS256"], env: "local" });
-    expect(await reasonFor(local, weak)).to.equal("accepted");
+  });
+
+  it("cannot provide an HMAC secret of less than 32 bytes in prod, the default env, and can in local (AUTH-31)", async () => {
+    const algorithms = ["HS256"] as const;
+    for (const [bytes, env, expected] of [
+      [31, undefined, "unknown_key alg"],
+      [31, "prod", "unknown_key alg"],
+      [32, "prod", "accepted"],
+      [31, "local", "accepted"],
+    ] as const) {
+      const secret = createSecretKey(Buffer.from("x".repeat(bytes)));
+      const verifier = verifierOf(() => secret, { algorithms, env, audience: "a" });
+      const forgery = { algorithm: "HS256", key: secret, claims: { aud: "a" } } as const;
+      expect(await reasonFor(verifier, forgery), `${bytes} bytes in ${env}`).to.equal(expected);
+    }
   });
 
   it("causes a refusal and a warning when it returns a value that cannot verify tokens", async () => {
