@@ -139,49 +139,6 @@ describe("the headers of a call", () => {
     expect(sent().headers.authorization).to.equal("Bearer ours");
   });
 
-  it("TRACE-9 are sent in one client span per call, which shows no path, query or body", async () => {
-    const { span, spans } = recordingHook();
-    await using client = createClient({ name: "billing", baseUrl: upstream.url, span });
-    await client.post("/invoices?token=secret", { json: { secret: 1 } });
-    expect(spans).to.deep.equal([
-      {
-        name: "POST billing",
-        kind: "client",
-        attributes: {
-          "jfast.upstream": "billing",
-          "server.address": "127.0.0.1",
-          "http.response.status_code": 200,
-        },
-        failed: false,
-      },
-    ]);
-  });
-
-  it("TRACE-9 are sent in one span when the call is retried, which shows the number of retries", async () => {
-    await using failing = await openUpstream((res, count) => res.writeHead(count < 3 ? 503 : 200).end());
-    const { span, spans } = recordingHook();
-    await using client = createClient({ name: "billing", baseUrl: failing.url, span });
-    await client.get("/a");
-    expect(spans.map(({ attributes }) => attributes)).to.deep.equal([
-      {
-        "jfast.upstream": "billing",
-        "server.address": "127.0.0.1",
-        "http.response.status_code": 200,
-        "http.request.resend_count": 2,
-      },
-    ]);
-  });
-
-  it("TRACE-9 TRACE-21 are sent once when the span hook throws", async () => {
-    const faulty: SpanHook = () => {
-      throw new Error("the hook fails");
-    };
-    await using client = createClient({ name: "billing", baseUrl: upstream.url, span: faulty });
-    const before = upstream.received.length;
-    expect((await client.get("/a")).status).to.equal(200);
-    expect(upstream.received).to.have.length(before + 1);
-  });
-
   describe("with instrumentFetch()", () => {
     it("HTTP-1 HTTP-3 TRACE-9 TRACE-19 are added for the given origins only", async () => {
       await using other = await openUpstream((res) => res.end("{}"));
@@ -263,5 +220,54 @@ describe("the headers of a call", () => {
       const options = { name: "billing", origins: [`${upstream.url}/a`] };
       expect(() => instrumentFetch(fetch, options)).to.throw("each entry is an origin such as");
     });
+  });
+});
+
+describe("the span of a call", () => {
+  let upstream: Upstream;
+  before(async () => (upstream = await openUpstream((res) => res.end("{}"))));
+  after(() => upstream[Symbol.asyncDispose]());
+
+  it("TRACE-9 is one client span, without the path, query and body of the call", async () => {
+    const { span, spans } = recordingHook();
+    await using client = createClient({ name: "billing", baseUrl: upstream.url, span });
+    await client.post("/invoices?token=secret", { json: { secret: 1 } });
+    expect(spans).to.deep.equal([
+      {
+        name: "POST billing",
+        kind: "client",
+        attributes: {
+          "jfast.upstream": "billing",
+          "server.address": "127.0.0.1",
+          "http.response.status_code": 200,
+        },
+        failed: false,
+      },
+    ]);
+  });
+
+  it("TRACE-9 is one span with the number of retries when the call is retried", async () => {
+    await using failing = await openUpstream((res, count) => res.writeHead(count < 3 ? 503 : 200).end());
+    const { span, spans } = recordingHook();
+    await using client = createClient({ name: "billing", baseUrl: failing.url, span });
+    await client.get("/a");
+    expect(spans.map(({ attributes }) => attributes)).to.deep.equal([
+      {
+        "jfast.upstream": "billing",
+        "server.address": "127.0.0.1",
+        "http.response.status_code": 200,
+        "http.request.resend_count": 2,
+      },
+    ]);
+  });
+
+  it("TRACE-9 TRACE-21 does not prevent or repeat the call when the span hook throws", async () => {
+    const faulty: SpanHook = () => {
+      throw new Error("the hook fails");
+    };
+    await using client = createClient({ name: "billing", baseUrl: upstream.url, span: faulty });
+    const before = upstream.received.length;
+    expect((await client.get("/a")).status).to.equal(200);
+    expect(upstream.received).to.have.length(before + 1);
   });
 });

@@ -1,4 +1,5 @@
 import { Readable } from "node:stream";
+import { mock } from "node:test";
 import { type Logger, RequestContext, runWithContext } from "@svc/context";
 import { type CallOptions, type ClientOptions, createClient } from "@svc/http-client";
 import type { ProblemError } from "@svc/problem";
@@ -6,7 +7,7 @@ import { rejection, until } from "@svc/test-support";
 import { expect } from "chai";
 import { createRetryBudget } from "../src/retry-budget.ts";
 import { waitAfter } from "../src/retries.ts";
-import { closedUrl, openRawUpstream, openUpstream } from "./support/upstream.ts";
+import { closedUrl, openRawUpstream, openUpstream, type Upstream } from "./support/upstream.ts";
 
 const clientOf = (baseUrl: string, options: Partial<ClientOptions> = {}) =>
   createClient({ name: "billing", baseUrl, ...options });
@@ -18,6 +19,26 @@ function recordingLogger() {
     logged,
     logger: { debug: log, info: log, warn: log, error: log, fatal: log } as unknown as Logger,
   };
+}
+
+/**
+ * Sends calls whose time limit is over 20 s, lets that limit pass when all requests have arrived, and returns the errors
+ * of the calls.
+ */
+async function atTimeLimit(upstream: Upstream, calls: readonly (() => Promise<unknown>)[]): Promise<Error[]> {
+  const before = upstream.received.length;
+  const timers = mock.method(globalThis, "setTimeout");
+  try {
+    const errors = Promise.all(calls.map(rejection));
+    await until("the requests have arrived", () => upstream.received.length === before + calls.length);
+    for (const { arguments: given } of timers.mock.calls) {
+      const [onTimeout, ms = 0] = given as [() => void, number?];
+      if (ms > 20_000) onTimeout();
+    }
+    return await errors;
+  } finally {
+    timers.mock.restore();
+  }
 }
 
 describe("the retries of a call", () => {
@@ -246,12 +267,12 @@ describe("the circuit breaker of a client", () => {
       });
       await using client = clientOf(upstream.url, { attempts: 1, breakerFailures: 2 });
       const context = new RequestContext();
-      context.deadline = performance.now() + 100;
+      context.deadline = performance.now() + 25_000;
       const send = (options: CallOptions) =>
         isStreamed ? client.stream("GET", "/hang", options) : client.get("/hang", options);
-      const errors = await Promise.all([
-        ...[1, 2, 3].map(() => rejection(send({ totalTimeoutSeconds: 0.05 }))),
-        ...[1, 2, 3].map(() => runWithContext(context, () => rejection(send({})))),
+      const errors = await atTimeLimit(upstream, [
+        ...[1, 2, 3].map(() => () => send({ totalTimeoutSeconds: 25 })),
+        ...[1, 2, 3].map(() => () => runWithContext(context, () => send({}))),
       ]);
       expect(upstream.received).to.have.length(6);
       for (const error of errors) expect(error).to.include({ status: 504 });
@@ -270,7 +291,8 @@ describe("the circuit breaker of a client", () => {
     await using client = clientOf(upstream.url, { attempts: 1, breakerFailures: 1, now: () => now });
     await rejection(client.get("/a"));
     now += 15_000;
-    expect(await rejection(client.get("/a", { totalTimeoutSeconds: 0.05 }))).to.include({ status: 504 });
+    const [error] = await atTimeLimit(upstream, [() => client.get("/a", { totalTimeoutSeconds: 25 })]);
+    expect(error).to.include({ status: 504 });
     expect((await client.get("/a")).status).to.equal(200);
   });
 
