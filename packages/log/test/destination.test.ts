@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { getDefaultHighWaterMark } from "node:stream";
 import { promisify } from "node:util";
 import { fileURLToPath } from "node:url";
@@ -228,19 +228,34 @@ describe("standard output of a process", () => {
   });
 
   it("does not end the process when the reader closes the pipe", async () => {
+    // The reader creates this file after it has closed the pipe.
+    const closed = join(mkdtempSync(join(tmpdir(), "svc-log-")), "closed");
     const script = moduleOf(`
+      import { existsSync } from "node:fs";
       logger.info("first");
-      setTimeout(() => { logger.info("into the void"); process.stdout.write("printed\\n"); }, 300);
-      setTimeout(() => { console.error("still here"); process.exit(7); }, 600);
+      const waiting = setInterval(() => {
+        if (!existsSync(process.env.CLOSED)) return;
+        clearInterval(waiting);
+        logger.info("into the void");
+        process.stdout.write("printed\\n", (error) => {
+          // After this callback, the stream emits the error.
+          setImmediate(() => { console.error("still here after", error.code); process.exit(7); });
+        });
+      }, 5);
     `);
-    const command = `"$NODE" --conditions=@svc/source --input-type=module -e "$SCRIPT" 2>&3 | head -1; echo "\${PIPESTATUS[0]}"`;
-    const { stdout } = await promisify(execFile)("bash", ["-c", `exec 3>&1; ${command}`], {
-      cwd: fileURLToPath(new URL("..", import.meta.url)),
-      env: { ...process.env, NODE: process.execPath, SCRIPT: script },
-    });
-    const [first, ...rest] = stdout.trim().split("\n");
-    expect(messagesOf(first ?? "")).to.deep.equal(["first"]);
-    expect(rest).to.deep.equal(["still here", "7"]);
+    const reader = `{ head -1; exec <&-; : > "$CLOSED"; }`;
+    const command = `"$NODE" --conditions=@svc/source --input-type=module -e "$SCRIPT" 2>&3 | ${reader}; echo "\${PIPESTATUS[0]}"`;
+    try {
+      const { stdout } = await promisify(execFile)("bash", ["-c", `exec 3>&1; ${command}`], {
+        cwd: fileURLToPath(new URL("..", import.meta.url)),
+        env: { ...process.env, NODE: process.execPath, SCRIPT: script, CLOSED: closed },
+      });
+      const [first, ...rest] = stdout.trim().split("\n");
+      expect(messagesOf(first ?? "")).to.deep.equal(["first"]);
+      expect(rest).to.deep.equal(["still here after EPIPE", "7"]);
+    } finally {
+      rmSync(dirname(closed), { recursive: true });
+    }
   });
 
   it("without a reader, neither blocks the process nor grows without limit, and reports dropped lines once it is read", async () => {
