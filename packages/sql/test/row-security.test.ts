@@ -156,11 +156,25 @@ describe("row security", () => {
     expect(await enableRowSecurity(pool, { table: "migrated" })).to.equal("present");
   });
 
-  it("accepts names with spaces, quotes and parentheses", async () => {
-    await pool.query(`create table "My ""Table" ("Tenant (uuid)" uuid)`);
+  it("separates the rows of a table with spaces, quotes and parentheses in its names", async () => {
+    const table = '"My ""Table"';
+    await pool.query(`create table ${table} ("Tenant (uuid)" uuid)`);
     const options = { table: 'My "Table', column: "Tenant (uuid)", setting: "app.tenant", policy: "a b" };
     expect(await enableRowSecurity(pool, options)).to.equal("created");
     expect(await enableRowSecurity(pool, options)).to.equal("present");
+    const insert = `insert into ${table} values ($1)`;
+    for (const [tenant, other] of [
+      [one, two],
+      [two, one],
+    ] as const) {
+      const own = <T>(work: (tx: Queryable) => Promise<T>): Promise<T> =>
+        withTransaction(pool, work, { settings: { "app.tenant": tenant } });
+      await own((tx) => tx.query(insert, [tenant]));
+      expect(sqlStateOf(await failure(own((tx) => tx.query(insert, [other]))))).to.equal("42501");
+      const { rows } = await own((tx) => tx.query(`select * from ${table}`));
+      expect(rows).to.deep.equal([{ "Tenant (uuid)": tenant }]);
+    }
+    expect(await count(pool, table)).to.equal(0);
   });
 
   it("rejects a table that it cannot protect, and gives the reason", async () => {
