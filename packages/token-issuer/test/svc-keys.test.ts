@@ -176,7 +176,7 @@ describe("svc-keys", function () {
     }
   });
 
-  it("generates the requested key; by default RS256 for the first key, then the current key's algorithm", async () => {
+  it("generates RS256 keys of 2,048 bits by default, and of the requested size", async () => {
     await json("init", "--rsa-bits", "3072");
     const { keys } = await json("add");
     expect(keys.map(({ algorithm }) => algorithm)).to.deep.equal(["RS256", "RS256"]);
@@ -184,6 +184,15 @@ describe("svc-keys", function () {
       ({ verifying }) => verifying?.asymmetricKeyDetails?.modulusLength,
     );
     expect(sizes).to.deep.equal([3072, 2048]);
+  });
+
+  it("generates a key of the requested algorithm, by default that of the current key", async () => {
+    await json("init", "--algorithm", "ES384");
+    const { changed: first } = await json("add", "--algorithm", "EdDSA");
+    await json("promote", ...first, "--force");
+    const { changed, keys } = await json("add");
+    expect(first.map((kid) => keys.find((each) => each.kid === kid)?.algorithm)).to.deep.equal(["EdDSA"]);
+    expect(changed.map((kid) => keys.find((each) => each.kid === kid)?.algorithm)).to.deep.equal(["EdDSA"]);
   });
 
   it("imports an existing key, so that its tokens stay valid", async function () {
