@@ -21,19 +21,36 @@ describe("createRedisTokenStore on a Redis Cluster", function () {
     single?.disconnect();
   });
 
-  it("detects a cluster behind a client that does not report it (REF-19)", async () => {
+  it("detects a cluster behind a client that does not report it, and then sends keys of one slot per command (REF-19)", async () => {
+    /** Number of keys of each command, except of EVAL, which only follows an EVALSHA of an unknown script. */
+    let sent: number[] = [];
     const silent: RedisLike = {
       eval: (script, count, ...rest) => single.eval(script, count, ...rest),
-      evalsha: (sha, count, ...rest) => single.evalsha(sha, count, ...rest),
-      mget: (...keys) => single.mget(...keys),
+      evalsha: (sha, count, ...rest) => {
+        sent.push(Number(count));
+        return single.evalsha(sha, count, ...rest);
+      },
+      mget: (...keys) => {
+        sent.push(keys.length);
+        return single.mget(...keys);
+      },
     };
     const token = presented();
     const first = createRedisTokenStore({ redis: silent, timeoutMs: 15_000 });
     expect(await first.isRevoked(token)).to.equal(false);
+    // Redis rejects only the first command.
+    expect(sent).to.deep.equal([3, 1, 1, 1]);
+    sent = [];
+    expect(await first.isRevoked(token)).to.equal(false);
+    expect(sent).to.deep.equal([1, 1, 1]);
     expect(await first.rotate(token)).to.equal("rotated");
     const second = createRedisTokenStore({ redis: silent, timeoutMs: 15_000 });
+    sent = [];
     expect(await second.rotate(again(token))).to.equal("raced");
+    expect(sent).to.deep.equal([4, 1, 1, 2]);
+    sent = [];
     expect(await second.rotate(token)).to.equal("rotated");
+    expect(sent).to.deep.equal([1, 1, 2]);
     await first.revokeSubject(token.sub, token.signedInAt + 1, 60);
     expect(await second.isRevoked(token)).to.equal(true);
   });
