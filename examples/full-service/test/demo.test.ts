@@ -246,20 +246,24 @@ describe("the start command with DATABASE_URL", function () {
     expect((await request(url).get("/sign-in")).text).not.to.contain(demoPassword);
   });
 
-  it("CFG-16 CFG-17 rejects the options for demo data and demo users in prod, and names both", async () => {
-    const options = expensesService(
-      { SVC_ENV: "prod", DATABASE_URL: prod.url, ...authEnv },
-      { seed: true, demoUsers: true },
-    );
-    const error = await createService({ ...options, logDestination: { write: () => undefined } }).then(
-      () => undefined,
-      (reason: unknown) => reason,
-    );
-    expect(error).to.be.instanceOf(ConfigurationError);
-    expect((error as Error).message)
-      .to.contain("demo data are refused in prod")
-      .and.to.contain("demoUsers");
-  });
+  for (const [given, named] of [
+    [{ seed: true }, ["seed"]],
+    [{ demoUsers: true }, ["demoUsers"]],
+    [{ seed: true, demoUsers: true }, ["seed", "demoUsers"]],
+  ] as const) {
+    it(`CFG-16 CFG-17 rejects demo options in prod, and names them: ${named.join(" and ")}`, async () => {
+      const options = expensesService({ SVC_ENV: "prod", DATABASE_URL: prod.url, ...authEnv }, given);
+      const error = await createService({ ...options, logDestination: { write: () => undefined } }).then(
+        () => undefined,
+        (reason: unknown) => reason,
+      );
+      expect(error).to.be.instanceOf(ConfigurationError);
+      const { message } = error as Error;
+      expect(message.includes("demo data are refused in prod")).to.equal("seed" in given);
+      expect(message.includes("demo users are refused in prod")).to.equal("demoUsers" in given);
+      for (const option of named) expect(message).to.contain(option);
+    });
+  }
 
   it("keeps the rows of an existing table", async () => {
     {
