@@ -69,8 +69,10 @@ export function recordUnsent(tally: Tally, first: number, until: number, gapMs: 
 
 export function latencyOf({ latencies }: Tally): Latency {
   if (latencies.totalCount === 0) return { p50: 0, p95: 0, p99: 0, max: 0 };
-  const at = (percentile: number): number => latencies.getValueAtPercentile(percentile);
-  return { p50: at(50), p95: at(95), p99: at(99), max: latencies.maxValue };
+  const max = latencies.maxValue;
+  // The histogram returns the upper end of a percentile's bucket, which may exceed the largest value.
+  const at = (percentile: number): number => Math.min(latencies.getValueAtPercentile(percentile), max);
+  return { p50: at(50), p95: at(95), p99: at(99), max };
 }
 
 function toMicroseconds(ms: number): number {

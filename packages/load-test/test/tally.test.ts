@@ -25,6 +25,12 @@ describe("the latencies of a step", () => {
     expect(latencyOf(tally).max).to.be.closeTo(3.6e9, 3.6e6);
   });
 
+  it("have no percentile above the maximum", () => {
+    const tally = emptyTally();
+    recordEnd(tally, 253.526, 200, undefined);
+    expect(latencyOf(tally)).to.deep.equal({ p50: 253_526, p95: 253_526, p99: 253_526, max: 253_526 });
+  });
+
   it("are 0 without a request", () => {
     expect(latencyOf(emptyTally())).to.deep.equal({ p50: 0, p95: 0, p99: 0, max: 0 });
   });
