@@ -159,6 +159,15 @@ function testFiles({ package: owner, tests }) {
   return Object.keys(tests).toSorted((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
 }
 
+/** Ends a process and the processes that it has started, except for servers, which are detached and end themselves. */
+function endGroup({ pid }) {
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch (error) {
+    if (error.code !== "ESRCH") throw error;
+  }
+}
+
 /**
  * Runs a file's tests that name the rule. A failing hook does not kill a mutant, because it proves nothing about the rule.
  */
@@ -180,9 +189,11 @@ async function runTests(copy, file, id) {
     stdio: "ignore",
     detached: true,
   });
-  const timer = setTimeout(() => process.kill(-child.pid, "SIGKILL"), RUN_LIMIT_MS);
+  const timer = setTimeout(() => endGroup(child), RUN_LIMIT_MS);
   const [code, signal] = await new Promise((done) => child.once("exit", (...how) => done(how)));
   clearTimeout(timer);
+  // A failed test may leave the process of a sample or of a browser.
+  endGroup(child);
   if (signal !== null) return { note: `did not end within ${RUN_LIMIT_MS / 1000} s` };
   let result;
   try {
