@@ -161,7 +161,7 @@ describe("a stopping service", () => {
     socket.on("error", () => undefined);
     socket.write("GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n");
     await once(socket, "data");
-    const closed = once(socket, "close");
+    const closed = new Promise((resolve) => socket.once("close", resolve));
     let ran = false;
     test.service.onStop("close", () => void (ran = true));
     expect(await test.service.stop()).to.equal(1);
