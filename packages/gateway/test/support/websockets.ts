@@ -1,5 +1,4 @@
 import { acceptWebSocket } from "@svc/test-support";
-import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { connect, type Socket } from "node:net";
 import { startUpstream, type Upstream } from "./servers.ts";
@@ -57,5 +56,7 @@ export function openRaw(
     `${[`GET ${target} HTTP/1.1`, "Host: public.example", ...lines, "", ""].join("\r\n")}${after}`,
     "latin1",
   );
-  return { socket, text: () => Buffer.concat(chunks).toString("latin1"), closed: once(socket, "close") };
+  // Not once(), which rejects when the connection is reset.
+  const closed = new Promise((resolve) => socket.once("close", resolve));
+  return { socket, text: () => Buffer.concat(chunks).toString("latin1"), closed };
 }
