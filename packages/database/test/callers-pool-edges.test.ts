@@ -1,14 +1,14 @@
-import { createDatabase, type Database, type DatabaseOptions } from "@svc/database";
-import { testDatabase, testPostgresServer } from "@svc/dev-services";
+import { createDatabase } from "@svc/database";
+import { testPostgresServer } from "@svc/dev-services";
 import { collectingLogger, rejection, until } from "@svc/test-support";
 import { expect } from "chai";
 import { Client, Pool, type PoolConfig } from "pg";
 // @ts-expect-error -- the package has no types
 import UntypedCursor from "pg-cursor";
+import { ask, callersPools } from "./support/callers-pools.ts";
 import { PATIENT } from "./support/patient.ts";
 import { problem } from "./support/problem.ts";
 
-const { connectTimeoutMs: _, ...DEADLINES } = PATIENT;
 const EVENTS = ["connect", "acquire", "release", "remove", "error"] as const;
 
 interface Cursor {
@@ -17,23 +17,9 @@ interface Cursor {
 }
 const Cursor = UntypedCursor as new (text: string) => Cursor;
 
-const ask = async (database: Database): Promise<object> =>
-  database.readiness().check(new AbortController().signal);
-
 describe("createDatabase({ pool }) in edge cases", function () {
   this.timeout(60_000);
-  const postgres = testDatabase({ name: "edges" });
-  const pools: Pool[] = [];
-  const poolOf = (config: PoolConfig = {}): Pool => {
-    const pool = new Pool({ connectionString: postgres.url, ...config });
-    pools.push(pool);
-    return pool;
-  };
-  const guarded = (pool: Pool, options: Partial<DatabaseOptions> = {}): Database =>
-    createDatabase({ pool, ...DEADLINES, ...options });
-  afterEach(async () => {
-    for (const pool of pools.splice(0)) if (!pool.ending) await pool.end();
-  });
+  const { postgres, poolOf, guarded } = callersPools("edges");
 
   describe("listeners", () => {
     it("are removed from the caller's connection when it is first returned, or by stop() while it is in use", async () => {
@@ -158,8 +144,8 @@ describe("createDatabase({ pool }) in edge cases", function () {
     }
     const { username, pathname } = new URL(postgres.url);
     const config = { host: "127.0.0.1", port: 1, user: username, database: pathname.slice(1) };
-    const pool = new Pool({ ...config, Client: OwnClient } as unknown as PoolConfig);
-    pools.push(pool);
+    const own = { ...config, connectionString: undefined, Client: OwnClient };
+    const pool = poolOf(own as unknown as PoolConfig);
     await using database = guarded(pool);
     await database.query("select 1");
     expect(await ask(database)).to.include({ healthy: true, detail: "connected" });

@@ -1,5 +1,5 @@
 import { createDatabase, type Database, type DatabaseOptions, enableRowSecurity } from "@svc/database";
-import { testDatabase, testPostgresServer } from "@svc/dev-services";
+import { testPostgresServer } from "@svc/dev-services";
 import { ConfigurationError } from "@svc/options";
 import { type Queryable, sqlStateOf } from "@svc/sql";
 import { collectingLogger, rejection, until } from "@svc/test-support";
@@ -7,31 +7,18 @@ import { expect } from "chai";
 import { EventEmitter } from "node:events";
 import { Client, Pool, type PoolConfig } from "pg";
 import { type Login, makeLogin } from "./support/login.ts";
+import { ask, callersPools, DEADLINES } from "./support/callers-pools.ts";
 import { PATIENT } from "./support/patient.ts";
 import { problem } from "./support/problem.ts";
 
-const { connectTimeoutMs: _, ...DEADLINES } = PATIENT;
 const EVENTS = ["connect", "acquire", "release", "remove", "error"] as const;
 
 const pidOf = async (on: Queryable): Promise<unknown> =>
   (await on.query("select pg_backend_pid() as pid")).rows[0]?.["pid"];
-const ask = async (database: Database): Promise<object> =>
-  database.readiness().check(new AbortController().signal);
 
 describe("createDatabase({ pool })", function () {
   this.timeout(60_000);
-  const postgres = testDatabase({ name: "callers" });
-  const pools: Pool[] = [];
-  const poolOf = (config: PoolConfig = {}): Pool => {
-    const pool = new Pool({ connectionString: postgres.url, ...config });
-    pools.push(pool);
-    return pool;
-  };
-  const guarded = (pool: Pool, options: Partial<DatabaseOptions> = {}): Database =>
-    createDatabase({ pool, ...DEADLINES, ...options });
-  afterEach(async () => {
-    for (const pool of pools.splice(0)) if (!pool.ending) await pool.end();
-  });
+  const { postgres, poolOf, guarded } = callersPools("callers");
 
   it("runs statements and transactions, and is ready, on connections with the pool's own settings", async () => {
     const pool = poolOf({
