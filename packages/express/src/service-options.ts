@@ -72,7 +72,7 @@ export type ServiceOptions<
 
 /**
  * The options that belong to no plugin. Some types are not derived from the definition: `routes` and `plugins` depend
- * on the custom plugins, and derived types of handlers would check their parameters strictly.
+ * on the custom plugins, `queue` and `schedules` on the tasks, and derived types of handlers would check their parameters strictly.
  */
 interface BuiltInOptions<P extends OwnPlugins, T extends DefinedTasks>
   extends
@@ -102,8 +102,11 @@ interface BuiltInOptions<P extends OwnPlugins, T extends DefinedTasks>
    * keys, and handlers for sign-in with providers. Requires the plugin `auth`. Default none.
    */
   readonly auth?: AuthCode | undefined;
-  /** Options in code for the plugin `queue`: the guard of its page, and the tasks, which type `service.jobs` and `schedules`. Default none. */
-  readonly queue?: (QueueCode & { readonly tasks?: T | undefined }) | undefined;
+  /**
+   * Options in code for the plugin `queue`: the guard of its page, and the tasks, which type `service.jobs` and `schedules`.
+   * Default none.
+   */
+  readonly queue?: (Omit<QueueCode, "tasks"> & { readonly tasks?: T | undefined }) | undefined;
   /**
    * Options in code for the plugin `openapi`: more members of `info`, descriptions of tags, the cookie with the token, and
    * routes that are middleware. Default none.
