@@ -76,10 +76,7 @@ function materialOf(options: GivenOptions, name: Names["of"], faults: Fault[]): 
   if (only === undefined) {
     const message =
       wanted === undefined
-        ? `is missing: set ${[...keyOptions, "issuers"]
-            .map(name)
-            .join(", ")
-            .replace(/, (?=\w+$)/, " or ")}`
+        ? `is missing: set ${keyOptions.map(name).join(", ")} or ${name("issuers")}`
         : `is required in mode ${String(options.mode)}`;
     faults.push({ key: wanted ?? "jwksUrl", message });
   } else if (given.length > 1) {
