@@ -162,10 +162,8 @@ function send(req: IncomingMessage, res: ServerResponse, type: string, body: Buf
 }
 
 function isKnown(header: string | undefined, etag: string): boolean {
-  return (
-    header?.trim() === "*" ||
-    (header ?? "").split(",").some((each) => each.trim().replace(/^W\//, "") === etag)
-  );
+  const known = (header ?? "").trim();
+  return known === "*" || known.split(",").some((each) => each.trim().replace(/^W\//, "") === etag);
 }
 
 function areSame(before: readonly Route[], now: readonly Route[]): boolean {
