@@ -37,7 +37,7 @@ const env: k.Kind<string> = {
 export const loggerOptions = defineOptions("createLogger()", {
   /** The service's name, on every line (ENV-1). Required. */
   service: { kind: k.string() },
-  /** The environment, on every line; not a word of NODE_ENV (`production`, `development`, `test`). Required. */
+  /** The environment, on every line; not a value of NODE_ENV (`production`, `development`, `test`). Required. */
   env: { kind: env },
   /** The service's version, on every line if set. Default: none. */
   version: { kind: k.optional(k.string()) },
