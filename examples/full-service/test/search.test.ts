@@ -282,7 +282,7 @@ describe("the search", function () {
   });
 
   it("creates its files in a child process, which ends when the service stops", async () => {
-    const dataDir = `${folder.path}-anew`;
+    const dataDir = `${folder.path}-second`;
     const search = onPlainServer(dataDir);
     const asked = search.store().catch((reason: unknown) => reason);
     const maker = await holderOf(`${dataDir}.lock`);

@@ -112,8 +112,8 @@ describe("a person's sessions", () => {
       ]);
       expect(await isAlive(browser)).to.deep.equal([401, 401]);
     }
-    const nobody = await submit("/sign-out", { cookie: "" });
-    expect(nobody.headers["location"]).to.equal("/sign-in?signed_out=1");
+    const withoutSession = await submit("/sign-out", { cookie: "" });
+    expect(withoutSession.headers["location"]).to.equal("/sign-in?signed_out=1");
   });
 
   it("REV-10 end everywhere for one person only, who can sign in again immediately", async () => {
