@@ -2,7 +2,23 @@ import { constants, hash, type KeyObject, publicDecrypt, timingSafeEqual, verify
 import { type Algorithm, ecdsaBytes } from "./algorithms.ts";
 import { MAX_TOKEN_LENGTH } from "./token-parser.ts";
 
-const hashes: Readonly<Record<string, string>> = { "256": "sha256", "384": "sha384", "512": "sha512" };
+/** A hash function of SHA-2. */
+interface HashFunction {
+  readonly name: string;
+  /** Lengths in bytes. */
+  readonly block: number;
+  readonly digest: number;
+  /** DER encoding of a DigestInfo up to the digest (RFC 8017, 9.2, note 1). */
+  readonly infoHex: string;
+}
+
+/** By the number in the names of algorithms, the size of the digest in bits. */
+const hashFunctions: Readonly<Record<string, HashFunction>> = {
+  "256": { name: "sha256", block: 64, digest: 32, infoHex: "3031300d060960864801650304020105000420" },
+  "384": { name: "sha384", block: 128, digest: 48, infoHex: "3041300d060960864801650304020205000430" },
+  "512": { name: "sha512", block: 128, digest: 64, infoHex: "3051300d060960864801650304020305000440" },
+};
+
 const ED25519_SIGNATURE_BYTES = 64;
 
 /** Checks a signature of the signed text. */
@@ -18,23 +34,17 @@ export type SignatureCheck = (
  * `inThreadPool`, in the thread pool.
  */
 export function signatureCheck(algorithm: Algorithm, inThreadPool: boolean): SignatureCheck {
-  const hash = hashes[algorithm.slice(2)];
+  const bits = algorithm.slice(2);
+  const hash = hashFunctions[bits]?.name;
   const family = algorithm.slice(0, 2);
-  if (family === "HS") return hmacCheck(algorithm.slice(2));
-  if (family === "RS") return pkcs1Check(algorithm.slice(2));
+  if (family === "HS") return hmacCheck(bits);
+  if (family === "RS") return pkcs1Check(bits);
   if (family === "PS") return pssCheck(hash ?? "");
   const bytes = ecdsaBytes[algorithm];
   return bytes === undefined
     ? curveCheck(hash, ED25519_SIGNATURE_BYTES, inThreadPool)
     : curveCheck(hash, 2 * bytes, inThreadPool, derSignature);
 }
-
-// RFC 8017, 9.2, note 1: the DER encoding of a DigestInfo up to the digest, in hexadecimal.
-const digestInfos: Readonly<Record<string, string>> = {
-  "256": "3031300d060960864801650304020105000420",
-  "384": "3041300d060960864801650304020205000430",
-  "512": "3051300d060960864801650304020305000440",
-};
 
 /**
  * Creates a check of RSASSA-PKCS1-v1_5 signatures (RFC 8017, 8.2.2) that works like OpenSSL's: recovers the text in the
@@ -45,8 +55,8 @@ const digestInfos: Readonly<Record<string, string>> = {
  * @param bits size of the SHA-2 digest: 256, 384 or 512
  */
 export function pkcs1Check(bits: string): (signed: string, signature: Buffer, key: KeyObject) => boolean {
-  const { name } = hashFunctions[bits] as HashFunction;
-  const info = Buffer.from(digestInfos[bits] as string, "hex").toString("latin1");
+  const { name, infoHex } = hashFunctions[bits] as HashFunction;
+  const info = Buffer.from(infoHex, "hex").toString("latin1");
   let known: KeyObject | undefined;
   let modulusBytes = 0;
 
@@ -105,19 +115,6 @@ function asItIs(signature: Buffer): Buffer {
 function bytesOf(signed: string): Buffer {
   return Buffer.from(signed, "latin1");
 }
-
-/** A hash function, with its block and digest lengths in bytes. */
-interface HashFunction {
-  readonly name: string;
-  readonly block: number;
-  readonly digest: number;
-}
-
-const hashFunctions: Readonly<Record<string, HashFunction>> = {
-  "256": { name: "sha256", block: 64, digest: 32 },
-  "384": { name: "sha384", block: 128, digest: 48 },
-  "512": { name: "sha512", block: 128, digest: 64 },
-};
 
 const INNER = 0x36;
 const OUTER = 0x5c;
