@@ -143,7 +143,7 @@ function overlapping(): TransactionError {
 function checkOpen(tx: Queryable, answer: unknown): void {
   if (statusOf(tx) !== "I" && !(Array.isArray(answer) && answer.some(isControl))) return;
   const error = new TransactionError(
-    "a statement of a data mapper ended the transaction that it was given: what came before may be committed",
+    "a statement of a data mapper ended the transaction around it: earlier statements may be committed; do not send COMMIT or ROLLBACK through the data mapper",
   );
   loseTransaction(tx, error);
   throw error;
