@@ -424,8 +424,8 @@ function judgeTokens(
 }
 
 /**
- * Checks how often the verifier fetched, in ticks of its own timer: while its process stalls, its keys get older but verify
- * no request.
+ * Checks the longest time between two fetches of the key set, in ticks of a timer in the verifier's process: a stall of the
+ * process delays the timer as it delays the fetch, and no request is verified during the stall.
  */
 function judgeRests(rests: readonly KeyRest[], report: Report): void {
   const most = Math.max(...rests.map((each) => each.ticks));

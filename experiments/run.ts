@@ -56,7 +56,7 @@ async function main(): Promise<number> {
   const [name = ""] = positionals;
   const experiment = Object.hasOwn(experiments, name) ? await experiments[name]?.() : undefined;
   if (experiment === undefined || positionals.length > 1) {
-    throw new Error(`which experiment?\n${await usage()}`);
+    throw new Error(`name one experiment\n${await usage()}`);
   }
   const { variant, json, quick, only } = values;
   if (variant !== asBuilt && !experiment.brokenVariants.includes(variant)) {

@@ -119,7 +119,9 @@ function installedPackages(folder) {
   for (const [path, { resolved, version }] of own) {
     const name = path.slice(path.lastIndexOf("@svc/"));
     if (version !== versions.get(name) || !resolved.startsWith(registry.url))
-      throw new Error(`${path} is version ${version} from ${resolved}, not ${versions.get(name)}`);
+      throw new Error(
+        `${path} must be ${versions.get(name)} from ${registry.url}; it is ${version} from ${resolved}`,
+      );
   }
   return { count: all.length, own: own.length };
 }

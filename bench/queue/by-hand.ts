@@ -10,8 +10,8 @@ const CLAIM = `update by_hand set status = 'running', attempts = attempts + 1, l
 
 /**
  * Does the least work that takes a job from a durable insert to its handler under a lease: an insert that notifies, and
- * an update, each committed, as prepared statements on open connections. It has no generated ids, context, second
- * worker, pooler or error handling. Used only in the latency rows: no queue that claims jobs can be faster on this
+ * an update, each committed, as prepared statements on open connections. It creates no ids in the client, and has no
+ * context, second worker, pooler or error handling. Used only in the latency rows: no queue that claims jobs can be faster on this
  * machine.
  */
 export async function createByHand(url: string): Promise<Contestant> {

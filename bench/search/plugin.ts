@@ -84,7 +84,7 @@ function byHand(db: Database): Searcher {
   return { search: ({ tenant, vector }) => store.search(tenant, { vector, limit: LIMIT }) };
 }
 
-/** @throws Error for a side that does not return the hits of the first side, or no hit */
+/** @throws Error if a side returns other hits than the first side, or not exactly LIMIT hits */
 async function proveHits(searchers: Searchers, queries: readonly Query[]): Promise<void> {
   for (const query of queries) {
     let expected: string | undefined;

@@ -17,7 +17,8 @@ const MOST_PASSED = 1024;
 
 function provider(): Provider {
   const proxy = trace.getTracerProvider();
-  if (!(proxy instanceof ProxyTracerProvider)) throw new Error("there is no provider of the application");
+  if (!(proxy instanceof ProxyTracerProvider))
+    throw new Error("the global tracer provider must be a ProxyTracerProvider of @opentelemetry/api");
   return proxy.getDelegate() as unknown as Provider;
 }
 

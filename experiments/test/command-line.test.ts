@@ -46,7 +46,7 @@ describe("the command line of the experiments", function () {
   });
 
   it("rejects unknown experiments, variants and values", () => {
-    expect(run("nothing").stderr).to.contain("which experiment?");
+    expect(run("nothing").stderr).to.contain("name one experiment");
     expect(run("fuzz", "--variant", "x").stderr).to.contain("--variant must be as-built or broken-handler");
     const { status, stderr } = run("fuzz", "--cases", "0");
     expect(stderr).to.contain("--cases must be a whole number");

@@ -75,7 +75,7 @@ const additions: Readonly<Record<string, Addition>> = {
 /** Starts bare Express 5 with one package. Setting: the name of the package. */
 export async function start(setting: string): Promise<Subject> {
   const addition = additions[setting];
-  if (addition === undefined) throw new Error(`there is no addition ${setting}`);
+  if (addition === undefined) throw new Error(`there is no case for the package ${setting}`);
   const app = express();
   const front = await addition.front?.(app);
   addRoute(app);

@@ -178,7 +178,7 @@ describe("svc-conformance", function () {
       slow: "/slow",
       limits: { request_timeout_seconds: 0.7 },
     });
-    // The run stops after printing the waits, because sign-in fails on that route.
+    // The run stops after printing the waits, because sign-in with `POST /session` fails.
     const { stderr } = await run(folder, ...args);
     expect(stderr.split("\n", 1)[0]).to.equal(
       "svc-conformance: takes about 9 s: 9 s for the window after a refresh (grace_seconds 8), " +

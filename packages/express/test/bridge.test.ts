@@ -201,7 +201,7 @@ describe("bridgeRequests()", function () {
     expect(await get(app, "/log")).to.equal(true);
   });
 
-  it("keeps req.log if pino-http runs too", async () => {
+  it("keeps its own logger in req.log if pino-http also sets req.log", async () => {
     const lines: object[] = [];
     const logger = pino({}, { write: (text) => void lines.push(JSON.parse(text) as object) });
     const app = express5();

@@ -45,7 +45,7 @@ const failed = ({ message }: Readonly<Record<string, unknown>>): boolean =>
 
 describe("the error pages of a web service", () => {
   onBothMajors((express) => {
-    it("PROF-7 replace the problem document for a browser, with its status and headers", async () => {
+    it("PROF-7 replace the problem document for a browser, and keep its status and headers", async () => {
       await using test = await start({ app: express() });
       const busy = await request(test.url).get("/busy").set("Accept", BROWSER);
       expect([busy.status, busy.text]).to.deep.equal([

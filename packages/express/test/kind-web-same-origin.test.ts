@@ -116,7 +116,7 @@ describe("the same-origin rule of a web service", () => {
         expect((await ask(test.url, { body: "{}", headers })).status).to.equal(200);
     });
 
-    it("accepts safe methods with a cookie from other sites", async () => {
+    it("accepts cross-site requests with a cookie if the method is safe", async () => {
       await using test = await startService({ kind: "web", app: express(), routes });
       for (const method of ["GET", "HEAD", "OPTIONS"]) {
         const headers = { ...COOKIE, "Sec-Fetch-Site": "cross-site" };

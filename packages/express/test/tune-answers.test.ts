@@ -83,8 +83,7 @@ describe("a tuned application", function () {
 });
 
 /**
- * Sends a request without a body to the tuned and the untuned application, compares their responses, and returns the
- * answer.
+ * Sends a request without a body to both applications, expects equal responses, and returns the response of the untuned one.
  */
 type Ask = (head: string) => Promise<string>;
 

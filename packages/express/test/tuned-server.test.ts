@@ -23,7 +23,7 @@ async function changesOfPrototype(run: () => Promise<void>): Promise<object[]> {
 
 describe("the tuned server", () => {
   onBothMajors((express) => {
-    it("creates requests and responses that are instances of Node's classes and inherit from the application", async () => {
+    it("creates requests and responses that are instances of Node's classes and inherit from app.request and app.response", async () => {
       let seen: { req: Request; res: Response } | undefined;
       await using test = await startService({
         app: express(),

@@ -155,7 +155,7 @@ describe("the path of a request", () => {
     expect(upstream.received).to.deep.equal([]);
   });
 
-  it("sets the prefix as the route template, for metrics and logs", async () => {
+  it("is reported as the route template `<prefix>/*` in metrics and logs", async () => {
     await using upstream = await startUpstream();
     const seen: (string | undefined)[] = [];
     const before = (req: IncomingMessage, res: ServerResponse): void =>

@@ -238,7 +238,7 @@ describe("workers in one process", () => {
       expect(waits[0]).to.be.below(SOON_MS);
     });
 
-    it("start a job that failed elsewhere within two seconds of its retry time", async () => {
+    it("start a job within two seconds of its retry time if another client reported its failure", async () => {
       await using stack = new AsyncDisposableStack();
       const pool = openPool(database.url, 3);
       stack.defer(() => pool.end());

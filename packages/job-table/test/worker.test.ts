@@ -368,7 +368,7 @@ describe("createWorker", function () {
     expect((await bench.rows())[0]?.trace).to.deep.equal({ traceparent: own.traceparent });
   });
 
-  it("TRACE-21 runs a handler once, and fails a job only if its handler fails, with a span hook that throws", async () => {
+  it("TRACE-21 runs a handler once if the span hook throws or does not call run(), and fails the job only if its handler fails", async () => {
     await using bench = await openBench(database.url);
     const runs: string[] = [];
     await bench.table.enqueueMany(

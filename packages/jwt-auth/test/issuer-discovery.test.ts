@@ -322,7 +322,7 @@ describe("the option checks of an issuer with discovery", () => {
     }
   });
 
-  it("reject discovery with another source of keys, with symmetric algorithms, or with a value that is not true", () => {
+  it("reject discovery with another source of keys or symmetric algorithms, a value that is not a boolean, and an issuer without keys", () => {
     const issuer = "https://a.example";
     expect(faultsOf({ issuer, jwksUrl: issuer })).to.eql([
       "issuers[0].jwksUrl, issuers[0].discovery: cannot be combined; set one of them, which determines how tokens are verified",

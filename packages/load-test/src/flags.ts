@@ -37,7 +37,7 @@ export const flags = {
   },
   "token-file": {
     value: "FILE",
-    meaning: "file whose first line is the bearer token; - reads a line of the input",
+    meaning: "file whose first line is the bearer token; with `-`, it is read from standard input",
   },
   header: {
     short: "H",

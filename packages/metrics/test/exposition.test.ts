@@ -76,7 +76,7 @@ describe("the /metrics handler", () => {
     });
   }
 
-  it("MET-2 writes OpenMetrics, and leaves the plain text unchanged", async () => {
+  it("MET-2 writes OpenMetrics if requested, and leaves the text format of the registry unchanged", async () => {
     const counted = metrics({ ...quiet, service: 'a"b\\c\nd', version: "1", buckets: [0.5, 60] });
     const registers = [counted.registry];
     new Counter({ name: "orders_total", help: 'Orders "placed".', registers }).inc(3);

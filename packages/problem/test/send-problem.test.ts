@@ -37,7 +37,7 @@ for (const stack of stacks) {
       });
     });
 
-    it("ERR-3 sends the fixed phrase in the status line too", async () => {
+    it("ERR-3 sends the title as the reason phrase in the status line", async () => {
       await using server = await serve(stack, (req, res) => sendProblem(req, res, new ProblemError(413)));
       const { text } = await rawRequest(
         server.port,

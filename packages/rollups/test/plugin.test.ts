@@ -242,7 +242,7 @@ describe("the plugin `rollups` in isolation", function () {
     );
   });
 
-  describe("at the start", () => {
+  describe("with its parts started", () => {
     let made = 0;
     const fresh = (): string => `late_${(made += 1)}`;
     const columns = "(tenant_id text, spent_at timestamptz, category text, amount numeric)";

@@ -21,7 +21,7 @@ describe("README of @svc/scheduler", function () {
     );
   });
 
-  it("SCH-1 SCH-3 shows the ticks of two replicas across a clock change", async () => {
+  it("SCH-1 SCH-3 shows the ticks of two replicas across a change to daylight-saving time", async () => {
     expect(await output(1)).to.equal(
       "[]\n[ '2026-03-28T01:30:00.000Z' ]\n[ '2026-03-29T01:30:00.000Z' ]\n[ '2026-03-30T00:30:00.000Z' ]\n",
     );

@@ -173,7 +173,7 @@ describe("the queue of spans", () => {
     expect(held.batches).to.deep.equal([]);
   });
 
-  it("exports all spans in stop(), even after a failed batch, and ignores later ones", async () => {
+  it("exports the remaining batches in stop() after one has failed, and ignores spans that end later", async () => {
     const { queue, held } = createHeld((done) => done({ code: held.batches.length === 1 ? 1 : 0 }));
     add(queue, 1100);
     await queue.stop(1000);

@@ -111,5 +111,5 @@ describe("two replicas on one Redis", () => {
   });
 });
 
-// The verifiers of the servers use the clock of the issuers.
+// The issuers use the real clock here, so the verifiers in `serve()` must use it too. It cannot be moved forward.
 const clock = Object.assign(() => Date.now(), { forward: () => undefined });

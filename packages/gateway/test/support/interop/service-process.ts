@@ -1,5 +1,5 @@
-// A service of @svc/express that responds to the paths of the suite as httpbin does. It sends its port to the process that
-// started it, and ends with it.
+// A service of @svc/express with the routes of httpbin that interop.test.ts requests. It sends its port to its parent process,
+// and exits when that process exits.
 import { createService } from "@svc/express";
 import type { Application, Request, Response } from "express";
 import { text } from "node:stream/consumers";
