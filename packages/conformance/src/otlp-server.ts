@@ -39,7 +39,7 @@ export async function serveOtlp(address: string) {
     spans: spans as readonly ReceivedSpan[],
     /** The reasons why requests were invalid. */
     faults: faults as readonly string[],
-    /** Whether the requests show that the service's endpoint has user-info or a query. */
+    /** Whether a request shows that the OTLP endpoint that the service is configured with has user-info or a query. */
     get hasPrivateParts() {
       return hasPrivateParts;
     },

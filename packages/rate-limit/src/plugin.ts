@@ -28,7 +28,7 @@ export const rateLimitPlugin = definePlugin({
       throw optionError(namesOf(options, "[plugin.rate_limit]"), "store", message);
     }
     const cache = store === "cache" ? part<{ readonly redis: RedisLike }>("cache") : undefined;
-    // The plugin cache reports its invalid options itself.
+    // The cache is missing only if its options are invalid, which its own plugin reports.
     if (store === "cache" && cache === undefined) return {};
     if (store === "memory" && service.env === "prod") {
       logger.warn(

@@ -39,7 +39,8 @@ export async function samples(kit: Kit): Promise<readonly Sample[]> {
 }
 
 /**
- * Returns the attempts that got no response. A body that is too long is excluded, because the contract sets no limit.
+ * Returns the attempts that got no response. Excludes the body that is too long: a service may close the connection while it
+ * still receives the body, and LIM-1 judges it.
  */
 export async function unanswered(kit: Kit): Promise<readonly Unanswered[]> {
   const all = await attempts(kit);

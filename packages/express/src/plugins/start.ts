@@ -20,7 +20,7 @@ import { inOrder } from "./in-order.ts";
 import { optionNames } from "./option-names.ts";
 import { queueParts } from "./queue-parts.ts";
 
-/** What plugins receive besides their settings. */
+/** What {@link startPlugins} needs besides the plugins and their settings. */
 export interface PluginSurroundings {
   readonly service: ServiceFacts;
   readonly logger: Logger;
