@@ -77,7 +77,7 @@ export class NotConnectedError extends Error {
 
 /** Returns the first word of an error reply; `ERR` if it has none. */
 export function firstWord(text: string): string {
-  return /^[A-Z]+/.exec(text)?.[0] ?? "ERR";
+  return /^[A-Z]+\b/.exec(text)?.[0] ?? "ERR";
 }
 
 /** Returns a keyword for a failed connection. Omits the message, which contains the address. */

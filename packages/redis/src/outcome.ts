@@ -26,6 +26,12 @@ const UNABLE: ReadonlySet<string> = new Set([
   "ASK",
 ]);
 const RETRY_MS = 1000;
+// These commands return text that a script composed, perhaps from keys.
+const RUNS_SCRIPT = /^(?:EVAL|FCALL)/;
+// A reply repeats an argument in quotes, as a number, or after one of these words. The ' of `can't` is no quote.
+const QUOTED = / ?(?:(?<!n)'|["`:(\d]).*$/s;
+const UNQUOTED = /\b((?:unknown|unsupported) [a-z]+|about node|function|library) \S.*$/is;
+const SCRIPT_LINE = /user_(?:script|function):\s*\d+/;
 
 /** Returns the function that classifies the client's errors. */
 export function judgeFor({ UnavailableError, CommandError }: RedisOwner): (cause: unknown) => Verdict {
@@ -42,10 +48,9 @@ export function judgeFor({ UnavailableError, CommandError }: RedisOwner): (cause
     if (DOWN.has(word)) return unavailable("failed", "refused", word);
     if (UNABLE.has(word)) return unavailable("succeeded", "refused", word);
     const { command } = cause as Error & { readonly command?: { readonly name?: unknown } };
-    const name = typeof command?.name === "string" ? command.name.toUpperCase() : "command";
-    // Drop the arguments, which Redis repeats for an unknown command.
-    const text = cause.message.replace(/,? with args beginning with:.*$/s, "").slice(0, 200);
-    return { outcome: "succeeded", error: new CommandError(name, text) };
+    const name = typeof command?.name === "string" ? command.name.toUpperCase() : undefined;
+    const text = explanation(cause.message, word, name);
+    return { outcome: "succeeded", error: new CommandError(name ?? "command", text) };
   }
 
   return function judge(cause) {
@@ -62,4 +67,18 @@ export function judgeFor({ UnavailableError, CommandError }: RedisOwner): (cause
     if (cause.message.startsWith("Too many Cluster redirections")) return unavailable("failed", "lost");
     return unavailable("cancelled", "lost");
   };
+}
+
+/**
+ * Returns the part of an error reply that cannot contain a key, an argument or a user, with `...` in place of the rest. Keeps
+ * only the first word, and the line of a script, if a script or a module may have composed the reply.
+ */
+function explanation(reply: string, word: string, command: string | undefined): string {
+  // `NOPERM` is followed by the name of the user.
+  if (reply === word) return word;
+  const isRedisText = command !== undefined && !RUNS_SCRIPT.test(command) && word !== "NOPERM";
+  const isPlain = isRedisText && reply.startsWith(`${word} `);
+  const shown = isPlain ? reply.replace(QUOTED, " ...").replace(UNQUOTED, "$1 ...") : `${word} ...`;
+  const line = SCRIPT_LINE.exec(reply)?.[0];
+  return line === undefined ? shown : `${shown} (${line})`;
 }
