@@ -34,8 +34,10 @@ export interface Entries {
 
 interface Flight {
   readonly text: Promise<string | undefined>;
-  /** Whether `set` or `delete` changed the key during this fill, so that its result may be outdated. */
+  /** Whether the result is not stored, because it may be outdated: `set` or `delete` changed the key during the fill. */
   stale: boolean;
+  /** The command that stores the result. It is undefined until it is sent. */
+  storing: Promise<unknown> | undefined;
 }
 
 const LONGEST_KEY = 512;
@@ -86,16 +88,15 @@ export function createEntries(
     key: string,
     ttlSeconds: number,
     fill: (signal: AbortSignal) => unknown,
-    isStale: () => boolean,
+    flightOf: () => Flight,
   ): Promise<string | undefined> {
     const found = await tolerated(read(key));
     if (found !== undefined) return found;
     const text = toJson(await withDeadline(fillTimeoutMs, fill), true);
-    if (text === undefined || isStale()) return text;
+    const flight = flightOf();
+    if (text === undefined || flight.stale) return text;
     if (Buffer.byteLength(text) > maxValueBytes) emit("too_large");
-    else await tolerated(write(key, text, ttlSeconds));
-    // If the key was set or deleted during the write, remove the value, which may be outdated.
-    if (isStale()) await tolerated(redis.call("del", key));
+    else await (flight.storing = tolerated(write(key, text, ttlSeconds)));
     return text;
   }
 
@@ -112,17 +113,24 @@ export function createEntries(
     const land = (): void => {
       if (flights.get(key) === flight) flights.delete(key);
     };
-    const text = load(key, ttlSeconds, fill, () => flight.stale).finally(land);
-    const flight: Flight = { text, stale: false };
-    if (flights.size < FLIGHTS_AT_MOST) flights.set(key, flight);
+    const text = load(key, ttlSeconds, fill, () => flight).finally(land);
+    // `set` and `delete` do not find a flight that is not tracked, so its result may be outdated.
+    const isTracked = flights.size < FLIGHTS_AT_MOST;
+    const flight: Flight = { text, stale: !isTracked, storing: undefined };
+    if (isTracked) flights.set(key, flight);
     return text;
   }
 
-  function outdate(key: string): void {
+  /**
+   * Prevents a running fill of the key from storing its result. If the result is already being stored, returns that
+   * command: a change must wait for it, because a cluster may execute the commands in another order.
+   */
+  function outdate(key: string): Promise<unknown> | undefined {
     const flight = flights.get(key);
-    if (flight === undefined) return;
+    if (flight === undefined || flight.storing !== undefined) return flight?.storing;
     flight.stale = true;
     flights.delete(key);
+    return undefined;
   }
 
   return {
@@ -142,15 +150,17 @@ export function createEntries(
         emit("too_large");
         throw new CacheValueError(`the value has more than ${maxValueBytes} bytes as JSON`);
       }
-      outdate(name);
+      const storing = outdate(name);
+      if (storing !== undefined) await storing;
       await write(name, text, ttlSeconds);
-      outdate(name);
+      void outdate(name);
     },
     async delete(key) {
       const name = checkedKey("delete()", key);
-      outdate(name);
+      const storing = outdate(name);
+      if (storing !== undefined) await storing;
       await redis.call("del", name);
-      outdate(name);
+      void outdate(name);
     },
     async getOrSet<T>(key: string, ttlSeconds: number, fill: (signal: AbortSignal) => T | Promise<T>) {
       const name = checkedKey("getOrSet()", key);
