@@ -14,7 +14,7 @@ import { boundJson, boundNames } from "./bound-fields.ts";
 import { contextFields, contextJson } from "./context-fields.ts";
 import { type OwnParts, ownParts } from "./logger.ts";
 import { type AccessLevel, accessLogOptions, type AccessLogOptions } from "./options.ts";
-import { quote } from "./quote.ts";
+import type { Redactor } from "./redact.ts";
 import { timeField } from "./timestamp.ts";
 
 /**
@@ -71,35 +71,55 @@ function accessLine(logger: Logger, level: AccessLevel): AccessLine {
 }
 
 const ownNames =
-  "request_id trace_id tenant_id tenant_claimed http_method http_path http_status duration_ms aborted".split(
+  "level time message request_id trace_id tenant_id tenant_claimed http_method http_path http_status duration_ms aborted".split(
     " ",
   );
 
 /**
  * Returns a function that writes the record as a string, exactly as the logger would, at a fifth of the cost of an
- * object.
+ * object. Redacts only what can contain a secret: the values that a request chooses, and the bound fields once.
  */
 function ownLine(logger: Logger & PinoLogger, level: AccessLevel, parts: OwnParts): AccessLine["write"] {
-  const bound = boundNames(logger);
-  const { [symbols.needsMetadataGsym]: needsMetadata } = parts.stream;
-  // Let pino write the record when a child logger has bound one of its fields, or when the stream needs pino's
-  // metadata.
-  if (needsMetadata === true || ownNames.some((name) => bound.has(name))) {
-    return (req, res, aborted) => logger[level](accessFields(req, res, aborted), "request");
-  }
-  const { redact, stream } = parts;
+  const { redactor, stream } = parts;
+  const { quote } = redactor;
+  const viaPino: AccessLine["write"] = (req, res, aborted) =>
+    logger[level](accessFields(req, res, aborted), "request");
+  // Let pino write the record when the stream needs pino's metadata, or when the values of one of its names are secret.
+  if (stream[symbols.needsMetadataGsym] === true || ownNames.some(redactor.isSecret)) return viaPino;
   const start = `{"level":"${level}"`;
+  const bound = boundFields(logger, redactor);
   return function writeAccessLine(req, res, aborted) {
     const context = contextOf(req);
     try {
+      const fields = bound();
+      if (fields === undefined) return viaPino(req, res, aborted);
       stream.write(
-        `${start}${timeField()}${boundJson(logger)}${contextJson(context, redact)},"http_method":${quote(
+        `${start}${timeField()}${fields}${contextJson(context, quote)},"http_method":${quote(
           req.method ?? "",
-        )},"http_path":${quote(redact(shortPathOf(req)))},"http_status":${statusOf(res, aborted)},"duration_ms":${durationOf(context)}${aborted ? ',"aborted":true' : ""},"message":"request"}\n`,
+        )},"http_path":${quote(shortPathOf(req))},"http_status":${statusOf(res, aborted)},"duration_ms":${durationOf(context)}${aborted ? ',"aborted":true' : ""},"message":"request"}\n`,
       );
     } catch {
       // Ignore: an error thrown from a response's end listener would end the process.
     }
+  };
+}
+
+/**
+ * Returns a function that returns the bound fields as JSON members without secrets; undefined if one has the name of a
+ * field of the record.
+ */
+function boundFields(logger: PinoLogger, redactor: Redactor): () => string | undefined {
+  let source: string | undefined;
+  let fields: string | undefined;
+  return () => {
+    const json = boundJson(logger);
+    // `setBindings()` of the logger replaces the text.
+    if (json !== source) {
+      const names = boundNames(logger);
+      fields = ownNames.some((name) => names.has(name)) ? undefined : redactor.line(json);
+      source = json;
+    }
+    return fields;
   };
 }
 

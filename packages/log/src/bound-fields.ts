@@ -1,5 +1,6 @@
 import { symbols } from "pino";
 import type { Logger as PinoLogger } from "pino";
+import { stringEnd, valueEnd } from "./json-scan.ts";
 
 /** The members of every log record; any other field with one of these names gets a trailing `_`. */
 export const reserved: ReadonlySet<string> = new Set([
@@ -59,10 +60,15 @@ function rebind(logger: PinoLogger, before: string): void {
   const held = internals(logger);
   const added = held[symbols.chindingsSym].slice(before.length);
   if (added === "") return;
-  const fields = JSON.parse(`{${added.slice(1)}}`) as Record<string, unknown>;
   const bound = new Map(held[BOUND]);
-  for (const [name, value] of Object.entries(fields)) {
-    bound.set(reserved.has(name) ? `${name}_` : name, JSON.stringify(value));
+  // Keep the text of the values: parsing would change large integers.
+  for (let at = 0; at < added.length;) {
+    const colon = stringEnd(added, at + 1);
+    const name = JSON.parse(added.slice(at + 1, colon)) as string;
+    const comma = added.indexOf(",", valueEnd(added, colon + 1, false));
+    const end = comma === -1 ? added.length : comma;
+    bound.set(reserved.has(name) ? `${name}_` : name, added.slice(colon + 1, end));
+    at = end;
   }
   held[BOUND] = bound;
   held[symbols.chindingsSym] = held[FIRST] + members(bound);

@@ -1,5 +1,4 @@
 import { currentTrace, type RequestContext } from "@svc/context";
-import { quote } from "./quote.ts";
 
 const longestClaim = 128;
 
@@ -19,10 +18,11 @@ export function contextFields(context: RequestContext | undefined): Record<strin
 }
 
 /**
- * Returns the fields of `contextFields()` as JSON members, each preceded by a comma. Redacts values that a client can
- * choose freely.
+ * Returns the fields of `contextFields()` as JSON members, each preceded by a comma.
+ *
+ * @param quote returns a string as JSON, without secrets
  */
-export function contextJson(context: RequestContext | undefined, redact: (text: string) => string): string {
+export function contextJson(context: RequestContext | undefined, quote: (text: string) => string): string {
   const id = context?.requestId ?? "";
   let json = id === "" ? "" : `,"request_id":${quote(id)}`;
   const trace = currentTrace(context);
@@ -30,7 +30,7 @@ export function contextJson(context: RequestContext | undefined, redact: (text: 
   if (context === undefined) return json;
   if (context.tenantId !== undefined) json += `,"tenant_id":${quote(context.tenantId)}`;
   if (context.tenantClaimed !== undefined) {
-    json += `,"tenant_claimed":${quote(redact(context.tenantClaimed.slice(0, longestClaim)))}`;
+    json += `,"tenant_claimed":${quote(context.tenantClaimed.slice(0, longestClaim))}`;
   }
   return json;
 }

@@ -164,8 +164,10 @@ export function createDestination(options: DestinationOptions & { [WRITE]?: Writ
 
   const destination: DestinationWithNotice = {
     write(line) {
+      // Only a reader that does not read makes lines wait, so a line that exceeds the limit is written as well.
+      if (blockedBy === undefined && turn !== "" && turnSize + line.length > maxQueuedBytes) pump();
       const size = blockedBy === undefined ? line.length : Buffer.byteLength(line);
-      if (closed || queuedBytes + turnSize + size > maxQueuedBytes) {
+      if (closed || (blockedBy !== undefined && queuedBytes + turnSize + size > maxQueuedBytes)) {
         dropped++;
         if (!closed) untold++;
         return;

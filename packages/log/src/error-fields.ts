@@ -20,9 +20,9 @@ export function errorFields(thrown: unknown): unknown {
     const { code, status } = thrown;
     const type = typeof thrown.name === "string" && thrown.name !== "" ? thrown.name : "Error";
     const fields: ErrorFields = {
-      type: type === "Error" && thrown.constructor?.name ? thrown.constructor.name : type,
+      type: cut(type === "Error" && thrown.constructor?.name ? thrown.constructor.name : type),
       message: cut(thrown.message),
-      ...(typeof code === "string" || typeof code === "number" ? { code } : {}),
+      ...(typeof code === "string" ? { code: cut(code) } : typeof code === "number" ? { code } : {}),
       ...(typeof status === "number" ? { status } : {}),
       stack: cut(stackWithCauses(thrown, deepestCause)),
     };
@@ -65,7 +65,7 @@ function stackWithCauses(error: ErrorLike, depth: number): string {
   return text;
 }
 
-/** Truncates a message or a stack to the maximum length for a log record. */
+/** Truncates a string to the maximum length for a log record. */
 export function cut(text: string): string {
   return text.length > longestText ? `${text.slice(0, longestText)}...` : text;
 }

@@ -31,9 +31,14 @@ function prepare(logger: PinoLogger, args: unknown[]): PinoLogger {
     else if (args.length < 2) args[0] = "";
     return logger;
   }
-  const fields: Record<string, unknown> = (first instanceof Error ? { err: first } : (first ?? {})) as never;
+  let fields: Record<string, unknown> = (first instanceof Error ? { err: first } : (first ?? {})) as never;
   const given = args[1];
   if (given !== undefined && typeof given !== "string") args[1] = asText(given);
+  // Without a text, a null message is no message; pino would write it in addition to the text.
+  if (given === undefined && fields["message"] === null) {
+    fields = { ...fields };
+    delete fields["message"];
+  }
   const message = given ?? messageOf(fields);
   const bound = boundNames(logger);
   let clash = false;
@@ -67,9 +72,10 @@ function withoutClash(
   const names = new Set<string>();
   const renamed: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(fields)) {
-    if (name === "message" && args[1] === undefined) renamed[name] = value;
-    else renamed[reserved.has(name) ? `${name}_` : name] = value;
-    if (bound.has(name)) names.add(name);
+    const isMessage = name === "message" && args[1] === undefined;
+    const unique = reserved.has(name) && !isMessage ? `${name}_` : name;
+    renamed[unique] = value;
+    if (bound.has(unique)) names.add(unique);
   }
   args[0] = renamed;
   return names.size === 0 ? logger : withoutBound(logger, names);

@@ -6,10 +6,10 @@ import { type DestinationWithNotice, NOTICE, notice, standardOutput } from "./de
 import { errorFields } from "./error-fields.ts";
 import { writeLine } from "./line-fields.ts";
 import { type LineDestination, loggerOptions, type LoggerOptions, pinoLevel } from "./options.ts";
-import { createRedactor } from "./redact.ts";
+import { createRedactor, type Redactor } from "./redact.ts";
 import { readable, textLines } from "./text-lines.ts";
 import { timeField } from "./timestamp.ts";
-import { escapeUnseen, quote } from "./quote.ts";
+import { quote } from "./quote.ts";
 
 const OWN: unique symbol = Symbol("own parts");
 
@@ -17,8 +17,7 @@ const OWN: unique symbol = Symbol("own parts");
 export interface OwnParts {
   /** Receives finished JSON lines. */
   readonly stream: DestinationStream & { [symbols.needsMetadataGsym]?: boolean };
-  /** Redacts a string before it becomes part of a log record. */
-  readonly redact: (text: string) => string;
+  readonly redactor: Redactor;
 }
 
 interface WithOwnParts {
@@ -60,13 +59,13 @@ export function createLogger(options: LoggerOptions): PinoLogger {
         logMethod(args: unknown[], write) {
           writeLine.call((this as PinoLogger | undefined) ?? logger, args, write);
         },
-        streamWrite: (line) => redactor.line(escapeUnseen(line)),
+        streamWrite: redactor.line,
       },
     },
     stream,
   );
   trackBoundFields(logger);
-  (logger as PinoLogger & WithOwnParts)[OWN] = { stream, redact: redactor.text };
+  (logger as PinoLogger & WithOwnParts)[OWN] = { stream, redactor };
   if (NOTICE in destination) {
     const first = `"service":${quote(service)},"env":${quote(env)}`;
     (destination as DestinationWithNotice)[NOTICE] = (count) => {

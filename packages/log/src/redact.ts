@@ -1,7 +1,14 @@
 import { followsColon, isJson, skipSpace, stringEnd, valueEnd } from "./json-scan.ts";
-import { quote } from "./quote.ts";
+import { escapeUnseen, quote } from "./quote.ts";
 import { censor, redactText } from "./redact-text.ts";
 import { secretNames } from "./secret-names.ts";
+
+// A secret in a string contains another character, such as a separator after its name or the dots of a token. JSON does
+// not escape these characters.
+const harmless = /^[\w/-]*$/;
+
+/** The functions of {@link createRedactor}. */
+export type Redactor = ReturnType<typeof createRedactor>;
 
 /**
  * Returns the redaction functions. They redact values of secret names at any depth, values after a secret header in a list,
@@ -82,15 +89,22 @@ export function createRedactor(more: readonly string[]) {
 
   return {
     /**
-     * Redacts a finished JSON line, including the output of serializers, child loggers and errors. The result has the
-     * same members; only a name that itself contains a secret is replaced (LOG-1, LOG-2).
+     * Redacts a finished JSON line, or some of its members, including the output of serializers, child loggers and errors,
+     * and escapes the characters that terminals and line splitters interpret. The result has the same members; only a name
+     * that itself contains a secret is replaced (LOG-1, LOG-2).
      */
-    line(line: string): string {
-      const hint = names.nextHint(line, 0);
-      return hint === -1 ? line : json(line, hint);
+    line: (line: string): string => {
+      const escaped = escapeUnseen(line);
+      const hint = names.nextHint(escaped, 0);
+      return hint === -1 ? escaped : json(escaped, hint);
     },
-    /** Redacts a string, JSON or not. */
-    text: (text: string) => (names.nextHint(text, 0) === -1 ? text : suspicious(text)),
+    /** Returns a string as the JSON that `line()` makes of a member with this value. */
+    quote: (text: string): string => {
+      if (harmless.test(text)) return `"${text}"`;
+      return quote(names.nextHint(text, 0) === -1 ? text : suspicious(text));
+    },
+    /** Returns whether a member with this name has a secret value. */
+    isSecret: names.isSecret,
   };
 }
 

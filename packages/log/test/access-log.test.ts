@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, IncomingMessage, type RequestListener, ServerResponse } from "node:http";
 import { connect, Socket } from "node:net";
-import { contextOf, type Logger, type Middleware, onResponseEnd, openContext } from "@svc/context";
+import { contextOf, type Logger, type Middleware, onResponseEnd, openContext, pathOf } from "@svc/context";
 import { accessLog, createLogger } from "@svc/log";
 import { ConfigurationError } from "@svc/options";
 import { expressMajors, listen, rawRequest, withActiveSpan } from "@svc/test-support";
@@ -307,6 +307,88 @@ describe("accessLog()", () => {
     expect(records[1]).to.include({ http_path: "/abs" });
     expect(records[2]).to.include({ http_path: "*" });
   });
+
+  it("LOG-1 redacts and escapes a child logger's fields like its other lines, in JSON and in text", async () => {
+    const bound = {
+      db: "postgres://app:canary@db/app",
+      api_key: "canary",
+      "redis://:canary@cache": 1,
+      note: "x\u2028y",
+    };
+    for (const json of [true, false]) {
+      const out = lines();
+      const child = createLogger({ ...base, json, destination: out }).child(bound);
+      const access = accessLog({ logger: child });
+      await supertest(serve(access)).get("/a");
+      while (out.text === "") await new Promise((resolve) => setTimeout(resolve, 2));
+      child.info("inside");
+      child.setBindings({ api_key: "canary too" });
+      await supertest(serve(access)).get("/b");
+      while (out.text.split("\n").length < 4) await new Promise((resolve) => setTimeout(resolve, 2));
+      const fields = json ? /"service":.*"note":"[^"]*"/ : /service=.* note=\S+/;
+      const [first, inside, second] = out.text.split("\n").map((line) => fields.exec(line)?.[0]);
+      expect(first).to.contain("x\\u2028y").and.to.contain("postgres://[redacted]@db/app");
+      expect([first, second]).to.deep.equal([inside, inside]);
+      expect(out.text).not.to.contain("canary");
+    }
+  });
+
+  it("LOG-1 redacts its own members with a name from `redact`", async () => {
+    const out = lines();
+    const logger = createLogger({ ...base, redact: ["http_path"], destination: out });
+    await supertest(serve(identify, accessLog({ logger }))).get("/patients/alice");
+    const [line] = await recordsAfter(out, 1);
+    expect(line).to.include({ request_id: "r-1", http_path: "[redacted]", http_status: 200 });
+  });
+
+  it("LOG-2 writes a name once even if setBindings() binds it after accessLog()", async () => {
+    const out = lines();
+    const logger = createLogger({ ...base, destination: out }).child({});
+    const access = accessLog({ logger });
+    logger.setBindings({ http_path: "bound", part: "api" });
+    await supertest(serve(access)).get("/x");
+    await recordsAfter(out, 1);
+    expect(memberNames(out.text)).to.deep.equal([...new Set(memberNames(out.text))]);
+    expect(out.records()[0]).to.include({ http_path: "/x", part: "api" });
+  });
+
+  it("LOG-1 COR-4 writes the same fields as the logger for 5,000 generated ids, tenants, paths and bound fields", () => {
+    let written = "";
+    const destination = { write: (line: string) => void (written += line) };
+    const root = createLogger({ ...base, destination, redact: ["plate"] });
+    const piece = fc.oneof(
+      fc.constantFrom(..."/ = : . - _ @ ? & % [ { \" \\ ' \u007f \u2028".split(" "), " "),
+      fc.constantFrom("token", "password=", "plate=", "://", "bearer ", "basic+", "eyJ", "cookie:", "canary"),
+      fc.constantFrom("postgres://app:canary@db/app", "Bearer canary-123", '{"secret":"canary"}'),
+      fc.string({ maxLength: 4 }),
+    );
+    const text = fc.array(piece, { maxLength: 5 }).map((pieces) => pieces.join(""));
+    const socket = new Socket();
+    fc.assert(
+      fc.property(text, text, text, text, text, (requestId, tenantId, tenantClaimed, path, bound) => {
+        written = "";
+        const url = `/${path.replace(/[?#]/g, "")}`;
+        const req = Object.assign(new IncomingMessage(socket), { url, method: "GET" });
+        Object.assign(openContext(req), { requestId, tenantId, tenantClaimed });
+        const res = new ServerResponse(req);
+        const logger = root.child({ bound, [`n${bound}`]: { deep: bound } });
+        const fields = { http_method: "GET", http_path: pathOf(req), http_status: 0, duration_ms: 1 };
+        // The listener runs outside of the request, so the ids are fields here, as in an access line.
+        const ids = { ...(requestId === "" ? {} : { request_id: requestId }), tenant_id: tenantId };
+        accessLog({ logger })(req, res, () => undefined);
+        res.emit("close");
+        logger.info({ ...ids, tenant_claimed: tenantClaimed, ...fields }, "request");
+        const [access, app] = written
+          .trimEnd()
+          .split("\n")
+          .map((line) =>
+            line.replace(/"time":"[^"]*"/, "").replace(/"duration_ms":[\d.]+(,"aborted":true)?/, ""),
+          );
+        expect(access).to.equal(app);
+      }),
+      { numRuns: 5000 },
+    );
+  }).timeout(60_000);
 
   it("does not affect the response when a destination throws, or a logger throws or rejects", async () => {
     const fail = (): never => {

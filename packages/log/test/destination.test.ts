@@ -100,6 +100,37 @@ describe("createDestination()", () => {
     expect(messages.slice(-2)).to.deep.equal([`${dropped} log lines were dropped`, "flows again"]);
   });
 
+  it("LOG-1 drops no line of a reader that reads, even one that exceeds the limit", async () => {
+    const reader = new Reader();
+    const destination = reader.destination(1024);
+    const expected = [
+      "first",
+      "x".repeat(5000),
+      ...Array.from({ length: 50 }, (_, i) => `line ${i} ${"x".repeat(90)}`),
+    ];
+    for (const line of expected) destination.write(`${line}\n`);
+    await turn();
+    expect(reader.lines()).to.deep.equal(expected);
+    expect(destination.droppedLines).to.equal(0);
+  });
+
+  it("drops lines while the rest of a line that exceeds the limit waits for the reader", () => {
+    const reader = new Reader();
+    const destination = reader.destination(1024);
+    reader.room = 100;
+    destination.write(`${"x".repeat(80_000)}\n`);
+    expect(destination.queuedBytes).to.equal(79_901);
+    for (let i = 0; i < 3; i++) destination.write("small\n");
+    expect(destination.queuedBytes).to.equal(79_901);
+    reader.room = Infinity;
+    destination.flushSync();
+    const [long, report, ...rest] = reader.lines();
+    expect(long).to.have.length(80_000);
+    expect(report).to.contain("3 log lines were dropped");
+    expect(rest).to.deep.equal([]);
+    expect(destination.droppedLines).to.equal(3);
+  });
+
   it("LOG-2 reports dropped lines in a record with the logger's service and env", async () => {
     const reader = new Reader();
     reader.room = 0;
@@ -194,6 +225,16 @@ describe("standard output of a process", () => {
     expect(messages).to.deep.equal(expected);
     expect(code).to.equal(1);
     expect(stderr).to.contain("boom");
+  });
+
+  it("LOG-1 contains a last line of more than 8 MiB", async () => {
+    // As above, the child's clock is stopped, so that it waits for this process to read its output.
+    const { code, messages } = await run(`
+      logger.info("first");
+      performance.now = () => 0;
+      setImmediate(() => logger.info({ pad: "x".repeat(9_000_000) }, "huge"));
+    `);
+    expect({ code, messages }).to.deep.equal({ code: 0, messages: ["first", "huge"] });
   });
 
   it("LOG-1 contains the lines of a SIGTERM handler that calls process.exit", async () => {

@@ -132,6 +132,44 @@ describe("createLogger()", () => {
     expect(failed?.["err"]).to.include({ message: "broken" });
   });
 
+  it("LOG-1 writes a renamed field once, and replaces the same renamed field of a child logger", () => {
+    const out = lines();
+    const child = createLogger({ ...base, destination: out }).child({ time: 1, message: "c", kept: true });
+    child.info({ time: 2, message: "d" }, "x");
+    child.info({ time_: 3, service: "other" }, "x");
+    const written = out.text.trimEnd().split("\n");
+    for (const line of written) expect(memberNames(line)).to.deep.equal([...new Set(memberNames(line))]);
+    const [first, second] = out.records();
+    expect(first).to.include({ time_: 2, message_: "d", message: "x", kept: true });
+    expect(second).to.include({ time_: 3, message_: "c", service_: "other", message: "x", kept: true });
+  });
+
+  it("LOG-1 LOG-2 treats a null message as no message", () => {
+    const out = lines();
+    const child = createLogger({ ...base, destination: out }).child({ message: "bound" });
+    child.info({ message: null, a: 1 });
+    child.info({ message: null, time: 1, err: new Error("broken") });
+    for (const line of out.text.trimEnd().split("\n")) {
+      expect(memberNames(line)).to.deep.equal([...new Set(memberNames(line))]);
+    }
+    const [first, second] = out.records();
+    expect(first).to.include({ message: "", message_: "bound", a: 1 });
+    expect(second).to.include({ message: "broken", message_: "bound", time_: 1 });
+  });
+
+  it("keeps the digits of large integers in the fields of child loggers", () => {
+    const out = lines();
+    const list = [2n ** 70n, true, "a,b", { "c,d": null }];
+    const child = createLogger({ ...base, destination: out }).child({ order: 12345678901234567890n, list });
+    child.child({ "na:me,": -1.5, none: null, yes: true }).info("deep");
+    child.info({ list: 1 }, "replaced");
+    const order = '"order":12345678901234567890,';
+    expect(out.text).to.contain(
+      `${order}"list":[1180591620717411303424,true,"a,b",{"c,d":null}],"na:me,":-1.5,"none":null,"yes":true,"message"`,
+    );
+    expect(out.text).to.contain(`${order}"list":1,"message"`);
+  });
+
   it("LOG-2 writes errors under err with type, message, code and a stack that includes the causes", () => {
     const out = lines();
     const logger = createLogger({ ...base, destination: out });
@@ -151,7 +189,7 @@ describe("createLogger()", () => {
     }
   });
 
-  it("truncates long messages and stacks of errors", () => {
+  it("truncates long strings of errors", () => {
     const out = lines();
     const logger = createLogger({ ...base, destination: out });
     const circular = new Error("y".repeat(100_000));
@@ -160,6 +198,9 @@ describe("createLogger()", () => {
     logger.error(circular);
     expect(out.text.length).to.be.below(90_000);
     expect(out.records()).to.have.length(2);
+    logger.error(Object.assign(new Error("m"), { code: "c".repeat(100_000), name: "n".repeat(100_000) }));
+    const { err } = out.records()[2] as { err: { code: string; type: string } };
+    expect([err.code.length, err.type.length]).to.deep.equal([16_387, 16_387]);
   });
 
   it("never throws to the code that logs", () => {
