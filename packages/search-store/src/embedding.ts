@@ -6,23 +6,20 @@ export type Vector = readonly number[] | Float32Array;
 const MAX_HALF = 65_504;
 // Half of the smallest positive half-precision number: values up to this are rounded to zero.
 const MIN_HALF = 2 ** -25;
-// The server sums squares in single precision; outside these limits the cosine would be NaN.
-const MIN_SQUARES = 2 ** -126;
-const MAX_SQUARES = 2 ** 127;
 
 /** The requirements of a store for an embedding. */
 export interface VectorShape {
   readonly dimensions: number;
-  readonly precision: "half" | "full";
 }
 
 /**
- * Checks an embedding before it is sent to the database.
+ * Checks an embedding before it is sent to the database. A store with full precision has the same limits, because its indexes
+ * and searches use half precision: one embedding beyond them would make every search of its tenant fail.
  *
  * @throws SearchError `ERR_SVC_SEARCH_VECTOR`; the message names `what` but does not contain the numbers
  */
 export function checkVector(
-  { dimensions, precision }: VectorShape,
+  { dimensions }: VectorShape,
   vector: unknown,
   what: string,
 ): asserts vector is Vector {
@@ -33,25 +30,22 @@ export function checkVector(
     throw wrong(what, `must have ${dimensions} dimensions; it has ${vector.length}`);
   }
   const numbers: ArrayLike<unknown> = vector;
-  let squares = 0;
   let largest = 0;
   for (let index = 0; index < dimensions; index++) {
     const value = numbers[index];
     if (typeof value !== "number" || !Number.isFinite(value)) {
       throw wrong(what, `must contain only finite numbers; number ${index} is not finite`);
     }
-    squares += value * value;
     const size = Math.abs(value);
     if (size > largest) largest = size;
   }
   if (largest === 0)
     throw wrong(what, "must not be all zeros: a zero vector has no direction, so it cannot be compared");
-  if (precision === "half") {
-    if (largest > MAX_HALF)
-      throw wrong(what, `must not contain numbers beyond ${MAX_HALF}; use full precision for larger numbers`);
-    if (largest <= MIN_HALF) throw wrong(what, "contains only numbers that round to zero in half precision");
-  } else if (squares < MIN_SQUARES || squares > MAX_SQUARES) {
-    throw wrong(what, "is too short or too long to be compared: scale the vector to a length of 1");
+  if (largest > MAX_HALF)
+    throw wrong(what, `must not contain numbers beyond ${MAX_HALF}: scale the vector to a length of 1`);
+  if (largest <= MIN_HALF) {
+    const fault = "contains only numbers that round to zero in half precision";
+    throw wrong(what, `${fault}: scale the vector to a length of 1`);
   }
 }
 

@@ -35,13 +35,16 @@ select distinct encode(content_sha256, 'hex') as hash from ${quotedTable}
 where tenant_id = $1 and document_id = $2 and encode(content_sha256, 'hex') = any($3::text[])`;
 }
 
-/** Returns the upsert of a whole document. Reuses the embedding of the same content, and writes only changed chunks. */
+/**
+ * Returns the upsert of a whole document. Reuses the embedding of the same content, and writes only changed chunks. The
+ * names of the expressions begin with `_svc_`, because an expression hides a table of the same name.
+ */
 function upsertChunks({ quotedTable, vectorType }: ResolvedOptions): string {
   return `
-with given as (
+with _svc_given as (
   select * from unnest($3::int[], $4::text[], $5::text[], $6::text[], $7::text[])
     as given (ordinal, content, hash, meta, embedding)
-), old as (
+), _svc_old as (
   select distinct on (content_sha256) content_sha256, embedding from ${quotedTable}
   where tenant_id = $1 and document_id = $2
   order by content_sha256, ordinal
@@ -49,7 +52,7 @@ with given as (
 insert into ${quotedTable} as chunk (tenant_id, document_id, ordinal, content, content_sha256, meta, embedding)
 select $1, $2, given.ordinal, given.content, decode(given.hash, 'hex'), given.meta::jsonb,
   coalesce(given.embedding::${vectorType}, old.embedding)
-from given left join old on old.content_sha256 = decode(given.hash, 'hex')
+from _svc_given as given left join _svc_old as old on old.content_sha256 = decode(given.hash, 'hex')
 order by given.ordinal
 on conflict (tenant_id, document_id, ordinal) do update
 set content = excluded.content, content_sha256 = excluded.content_sha256, meta = excluded.meta,

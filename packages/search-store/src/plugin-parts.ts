@@ -46,14 +46,14 @@ export async function ragParts(
   { db, embed, queue, span, rowSecurity }: RagSurroundings,
 ): Promise<PluginParts<RagMembers>> {
   const { options, logger, attempt, part, nameOf } = context;
-  const { dimensions, precision, table, textConfig, embedder, maintenanceDb, critical } = options;
+  const { dimensions, table, textConfig, embedder, maintenanceDb, critical } = options;
   const { maintainEverySeconds, recallEverySeconds } = options;
   const forStore = takeOptions(
     options,
     ...(Object.keys(tableOptions.keys) as (keyof typeof tableOptions.keys)[]),
     "embedder",
   );
-  const guarded = checkedEmbed(embed, { dimensions, precision });
+  const guarded = checkedEmbed(embed, { dimensions });
 
   function create(on: Database): SearchStore {
     const store = createSearchStore({ ...forStore, db: on, embed: guarded, rowSecurity, logger, span });

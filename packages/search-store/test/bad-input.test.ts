@@ -132,13 +132,35 @@ describe("a search store", () => {
       [store, [0, -0]],
       [store, [65_505, 1]],
       [store, [1e-8, 1e-8]],
+      [full, [65_505, 1]],
       [full, [1e39, 1]],
+      [full, [1e-8, 1e-8]],
       [full, [1e-30, 1e-30]],
     ];
     for (const [each, embedding] of cases) {
       const error = await failureOf(each.ingest("t", "d", wrong([{ content: "x", embedding }])));
       expect(error.code, String(embedding)).to.equal("ERR_SVC_SEARCH_VECTOR");
       expect(error.message).to.match(/^the embedding of chunk 0 /);
+    }
+  });
+
+  it("rejects a vector that half precision cannot hold with any precision, because the index has half precision", async () => {
+    for (const each of [store, full]) {
+      for (const [vector, fault] of [
+        [[0, 70_000], "must not contain numbers beyond 65504"],
+        [[0, 1e-9], "contains only numbers that round to zero in half precision"],
+      ] as const) {
+        const chunks = [{ content: "x", embedding: vector }];
+        const advice = `${fault}: scale the vector to a length of 1`;
+        expect(await failureOf(each.search("t", { vector }))).to.include({
+          code: "ERR_SVC_SEARCH_VECTOR",
+          message: `the vector of the search ${advice}`,
+        });
+        expect(await failureOf(each.ingest("t", "d", chunks))).to.include({
+          code: "ERR_SVC_SEARCH_VECTOR",
+          message: `the embedding of chunk 0 ${advice}`,
+        });
+      }
     }
   });
 

@@ -52,6 +52,8 @@ interface Site {
  * So the search is one round trip, and a pooled connection keeps no setting. The statement has no name, so the server
  * plans it with its values: only then does it know that `tenant_id = $1` matches the condition of the tenant's partial
  * index.
+ *
+ * The names of the expressions begin with `_svc_`, because an expression hides a table of the same name.
  */
 export function searchStatement(
   table: Table,
@@ -75,16 +77,16 @@ export function searchStatement(
     minScore === undefined
       ? ""
       : `where hit.score >= ${parameters.add(minScore, "float8")} and hit.score <> 'NaN'\n`;
-  const text = `with s as materialized (
+  const text = `with _svc_s as materialized (
   select num_nonnulls(${settings(table, tenant, wanted, parameters)}) as ready
 )${nearest(table, site, legs)}${best(table, site, legs)},
-f as (
+_svc_f as (
   ${fused(parameters, legs)}
   order by fused desc, document_id, ordinal
   limit ${parameters.add(wanted.limit, "int")}
 )
 select f.document_id, f.ordinal, hit.content, hit.meta, hit.score, f.fused, f.vector_rank, f.text_rank
-from f, lateral (
+from _svc_f as f, lateral (
   select c.content, c.meta, ${score} as score
   from ${table.quotedTable} as c
   where ${tenantIs} and c.document_id = f.document_id and c.ordinal = f.ordinal
@@ -136,10 +138,10 @@ function nearest(
   const carried = half ? `${approximate} as distance` : "c.embedding";
   const distance = half ? "near.distance" : exact(table, parameters, vector, "near.embedding");
   return `,
-v as (
+_svc_v as (
   select near.document_id, near.ordinal,
     row_number() over (order by ${distance}, near.document_id, near.ordinal)::int as rank
-  from s, lateral (
+  from _svc_s as s, lateral (
     select c.document_id, c.ordinal, ${carried}
     from ${table.quotedTable} as c
     where s.ready > 0 and ${own}
@@ -154,10 +156,10 @@ function best(table: Table, { own, parameters }: Site, { text, limit, candidates
   // Uses ts_rank(): the time of ts_rank_cd() grows with the square of the number of words.
   const words = `websearch_to_tsquery('${table.textConfig}', ${parameters.add(firstWords(text), "text")})`;
   return `,
-t as (
+_svc_t as (
   select best.document_id, best.ordinal,
     row_number() over (order by best.relevance desc, best.document_id, best.ordinal)::int as rank
-  from s, lateral (
+  from _svc_s as s, lateral (
     select c.document_id, c.ordinal, ts_rank(c.tsv, ${words}) as relevance
     from ${table.quotedTable} as c
     where s.ready > 0 and numnode(${words}) > 0 and ${own} and c.tsv @@ ${words}
@@ -189,13 +191,13 @@ function fused(parameters: Parameters, { vector, text, weights, rrfK }: Wanted):
     `${parameters.add(weight, "float8")} / (${parameters.add(rrfK, "float8")} + ${rank})`;
   if (text === undefined) {
     const score = part("v.rank", weights.vector);
-    return `select v.document_id, v.ordinal, ${score} as fused, v.rank as vector_rank, null::int as text_rank from v`;
+    return `select v.document_id, v.ordinal, ${score} as fused, v.rank as vector_rank, null::int as text_rank from _svc_v as v`;
   }
   const byWords = part("t.rank", weights.text);
   if (vector === undefined) {
-    return `select t.document_id, t.ordinal, ${byWords} as fused, null::int as vector_rank, t.rank as text_rank from t`;
+    return `select t.document_id, t.ordinal, ${byWords} as fused, null::int as vector_rank, t.rank as text_rank from _svc_t as t`;
   }
   return `select document_id, ordinal, coalesce(${part("v.rank", weights.vector)}, 0) + coalesce(${byWords}, 0) as fused,
     v.rank as vector_rank, t.rank as text_rank
-  from v full join t using (document_id, ordinal)`;
+  from _svc_v as v full join _svc_t as t using (document_id, ordinal)`;
 }

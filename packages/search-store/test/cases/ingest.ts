@@ -173,9 +173,10 @@ export function ingestCases(backends: Backends): void {
     async ({ db, store: make }) => {
       const table = newTable();
       const store = await make({ table, precision: "full" });
-      const embedding = new Float32Array([0.1, 70_000, -3]);
+      const embedding = new Float32Array([0.1, 65_503.5, -3]);
       await store.ingest("t", "d", [{ content: "one", embedding }]);
       await store.ingestBulk("t", [{ documentId: "e", content: "two", embedding }]);
+      expect(await store.search("t", { vector: embedding })).to.have.length(2);
       const { rows } = await db.query<{ embedding: string }>(`select embedding::text from ${table}`);
       expect(rows.map((row) => JSON.parse(row.embedding).map(Math.fround))).to.deep.equal([
         [...embedding],

@@ -49,6 +49,15 @@ export function tableCases(backends: Backends): void {
     expect((await failureOf(store({ textConfig: "klingon" }))).code).to.equal("42704");
   });
 
+  once(backends, "may have the name of a part of a statement", async ({ store }) => {
+    for (const table of ["s", "v", "t", "f", "given", "old"]) {
+      const each = await store({ table });
+      await each.ingest("a", "d", [{ content: "one", embedding: [1, 0, 0] }]);
+      for (const request of [{ vector: [1, 0, 0] }, { text: "one" }, { vector: [1, 0, 0], text: "one" }])
+        expect(await each.search("a", request), `${table} ${JSON.stringify(request)}`).to.have.length(1);
+    }
+  });
+
   everywhere(backends, "is named in the error if it is missing", async ({ db, store }) => {
     const table = newTable();
     const gone = await store({ table });
