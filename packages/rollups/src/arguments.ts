@@ -27,7 +27,7 @@ export interface TenantDates extends LocalDates {
 const MAX_MONTHS = 1200;
 export const UUID: RegExp = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const BITS: Partial<Record<TenantType, number>> = { integer: 32, bigint: 64 };
-const ISO = /^(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?)\d*(Z|[+-]\d\d:\d\d)$/i;
+const ISO = /^(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?)((?<=:\d\d:\d\d)\.\d+)?(Z|[+-]\d\d:\d\d)$/i;
 
 /**
  * Rejects a value that is not an object, or that has members other than `known`.
@@ -77,19 +77,21 @@ function isWhole(value: unknown): value is number {
 
 /** Returns the instant as an ISO 8601 string in UTC. @throws RollupError `ERR_SVC_ROLLUP_ARGUMENT` */
 export function instantOf(given: unknown): string {
-  const text = given instanceof Date ? given : typeof given === "string" ? exact(given) : undefined;
-  if (text === undefined)
+  const at = given instanceof Date ? new Date(given) : typeof given === "string" ? parsed(given) : undefined;
+  if (at === undefined)
     throw refused("at must be a Date or an ISO 8601 string with an offset, such as 2026-03-01T09:00:00Z");
-  const at = new Date(text);
   const year = at.getUTCFullYear();
   if (year >= 1000 && year <= 9998) return at.toISOString();
   throw refused("at must be a valid date in the years 1000 to 9998");
 }
 
-function exact(text: string): string | undefined {
+function parsed(text: string): Date | undefined {
   const parts = ISO.exec(text);
   if (parts === null || !isDate(text.slice(0, 10))) return undefined;
-  return `${parts[1]}${parts[2]}`.toUpperCase();
+  const [, local, fraction = "", offset] = parts;
+  // Round to microseconds first, as the server does when it stores a row: further nines may carry into the next month.
+  const micros = Math.round(Number(`0${fraction}`) * 1e6);
+  return new Date(Date.parse(`${local}${offset}`.toUpperCase()) + Math.floor(micros / 1000));
 }
 
 /**

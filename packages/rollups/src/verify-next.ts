@@ -220,7 +220,7 @@ function cursorOf({ phase, tenant }: Position): string {
 
 function positionOf(after: unknown): Position | undefined {
   if (after === undefined) return undefined;
-  const [, phase, tenant] = /^(rows|totals)(?:\/([^]+))?$/.exec(typeof after === "string" ? after : "") ?? [];
+  const [, phase, tenant] = /^(rows|totals)(?:\/([^]*))?$/.exec(typeof after === "string" ? after : "") ?? [];
   const known = PHASES.find((each) => each === phase);
   if (known === undefined) throw refused("after must be the next of an earlier call of verifyNext()");
   return { phase: known, tenant };

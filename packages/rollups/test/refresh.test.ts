@@ -170,6 +170,21 @@ describe("refresh()", function () {
     }
   });
 
+  it("ROLL-4 rounds an instant to microseconds, as the server does when it stores a row", async () => {
+    await using each = await openExpenses(database.url, { timeZone: "UTC" });
+    for (const [at, month] of [
+      ["2026-03-31T23:59:59.999999Z", "2026-03-01"],
+      ["2026-03-31T23:59:59.9999994Z", "2026-03-01"],
+      ["2026-03-31T23:59:59.9999995Z", "2026-04-01"],
+      ["2026-03-31T23:59:59.999999999Z", "2026-04-01"],
+      ["2026-12-31T22:59:59.99999999-01:00", "2027-01-01"],
+    ] as const) {
+      await each.add("acme", at, "food", 1);
+      expect(await refresh(each, "acme", at), at).to.deep.equal({ month, written: 1, removed: 0 });
+    }
+    expect(await each.rollup.rebuildAll(each.pool)).to.deep.equal({ written: 0, removed: 0 });
+  });
+
   it("rejects pools, connections without a transaction, and isolation levels other than READ COMMITTED", async () => {
     await using each = await openExpenses(database.url);
     const { pool, rollup } = each;
@@ -319,6 +334,7 @@ describe("refresh()", function () {
       ...[
         "2026-03-10",
         "2026-03-10T12:00:00",
+        "2026-03-10T12:00:000Z",
         "2026-02-30T12:00:00Z",
         "2026-03-10T25:00:00Z",
         "0999-12-31T00:00:00Z",

@@ -86,6 +86,27 @@ describe("a rollup with row security", function () {
     expect(await kept("globex")).to.have.length(2);
   });
 
+  it("accepts the transaction of a UUID tenant in upper case", async () => {
+    const tenant = "8F14E45F-CEEA-467F-A9AB-3F0C5B6D8E21";
+    await db.query("create table trips (account uuid, at timestamptz)");
+    const trips = defineRollup({
+      name: "trip_months",
+      source: { table: "trips", tenantColumn: "account", tenantType: "uuid", timeColumn: "at" },
+      measures: { n: { sql: "count(*)", type: "bigint" } },
+      timeZone: "UTC",
+    });
+    await trips.ensureSchema(db);
+    await enableRowSecurity(db, { table: "trips", column: "account" });
+    await enableRowSecurity(db, { table: trips.table });
+    await db.withTenant(tenant, async (tx) => {
+      await tx.query("insert into trips values ($1, $2)", [tenant, at]);
+      expect(await trips.refresh(tx, { tenant, at })).to.include({ written: 1 });
+      expect((await trips.verify(tx, { tenant, ...range })).drift).to.deep.equal([]);
+    });
+    const other = "00000000-0000-4000-8000-000000000001";
+    await refused(db.withTenant(tenant, (tx) => trips.refresh(tx, { tenant: other, at })));
+  });
+
   it("does not check the tenant of the transaction when tenantSetting is null", async () => {
     const own = defineRollup({ ...EXPENSES, tenantSetting: null });
     expect(await db.transaction((tx) => own.refresh(tx, { tenant: "acme", at }))).to.include({

@@ -156,6 +156,15 @@ describe("verifyNext()", function () {
     }
   });
 
+  it("continues after a tenant whose name is empty", async () => {
+    await using each = await openExpenses(database.url);
+    for (const tenant of ["", "a"]) await each.add(tenant, at, "food", 1);
+    expect(await allTurns(each, { tenants: 1 })).to.deep.equal({
+      turns: [1, 1, 0],
+      drift: [" 2026-03-01", "a 2026-03-01"],
+    });
+  });
+
   it("ends the turn after the current tenant when the signal is aborted", async () => {
     await using each = await openExpenses(database.url);
     for (const tenant of ["a", "b", "c"]) await each.add(tenant, at, "food", 1);

@@ -6,7 +6,7 @@ import { guardSql } from "./recompute.ts";
 
 /** Returns the query for the checks that precede a comparison; `$1` is the tenant setting. */
 export function guardOnlySql(definition: Definition): string {
-  return `with ${guardSql(definition, 1)} select * from guard`;
+  return `with ${guardSql(definition, 1)} select * from _svc_guard`;
 }
 
 /**
@@ -21,27 +21,27 @@ export function driftSql(definition: Definition, hasTenant: boolean): string {
     groups.length === 0
       ? "having count(*) > 0"
       : `group by ${groups.map((_, index) => index + 1).join(", ")}`;
-  return `with series as materialized (
+  return `with _svc_series as materialized (
   select svc_month, svc_month + interval '1 month' as svc_next
   from generate_series($1::timestamp, $2::timestamp, interval '1 month') as svc_month
-), months as materialized (
-  select svc_month, ${boundsSql("svc_month", "svc_next", zone, ["svc_from", "svc_to"])} from series
-), expected as materialized (
-  select months.svc_month::date as month${columns} from months cross join lateral (
+), _svc_months as materialized (
+  select svc_month, ${boundsSql("svc_month", "svc_next", zone, ["svc_from", "svc_to"])} from _svc_series
+), _svc_expected as materialized (
+  select months.svc_month::date as month${columns} from _svc_months as months cross join lateral (
     select ${aggregated(definition).join(", ")} from ${source} as source
     where ${ofTenant(definition, tenant && `source.${tenant}`, parameter)}
       and source.${time} >= months.svc_from and source.${time} < months.svc_to${counted(definition)}
     ${grouped}
   ) as fresh
-), stored as materialized (
+), _svc_stored as materialized (
   select month${columns} from ${table} as kept
   where ${ofTenant(definition, "kept.tenant_id", parameter)} and kept.month between $1::date and $2::date
-), drift as (
-  select 'expected' as svc_side, missing.* from (select * from expected except select * from stored) as missing
+), _svc_drift as (
+  select 'expected' as svc_side, missing.* from (select * from _svc_expected except select * from _svc_stored) as missing
   union all
-  select 'stored', extra.* from (select * from stored except select * from expected) as extra
+  select 'stored', extra.* from (select * from _svc_stored except select * from _svc_expected) as extra
 )
-select svc_side, to_char(month, 'YYYY-MM-DD') as month${columns} from drift order by month${list(names.groups)}`;
+select svc_side, to_char(month, 'YYYY-MM-DD') as month${columns} from _svc_drift order by month${list(names.groups)}`;
 }
 
 /**

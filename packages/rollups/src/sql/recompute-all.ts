@@ -43,46 +43,46 @@ export function recomputeAllSql(definition: Definition): string {
   const collated = tenantType === "text" ? `(${owner}) collate "C"` : owner;
   const month = monthSql(
     `source.${time}`,
-    "svc_months.svc_month",
-    "svc_months.svc_from",
-    "svc_months.svc_to",
+    "_svc_months.svc_month",
+    "_svc_months.svc_from",
+    "_svc_months.svc_to",
   );
   const tooLong =
     tenantType === "text" ? "case when max(length(tenant_id)) > 255 then 'tenant_id' end" : "max(null::text)";
-  return `with ${guardSql(definition, 1)}, passed as materialized (
-  select ${passesSql(definition, undefined)} as ok from guard
-), span as materialized (
+  return `with ${guardSql(definition, 1)}, _svc_passed as materialized (
+  select ${passesSql(definition, undefined)} as ok from _svc_guard
+), _svc_span as materialized (
   select ${local(`min(source.${time})`)} as first, ${local(`max(source.${time})`)} as last
-  from ${source} as source where ${counts} and (select ok from passed)
-), series as materialized (
+  from ${source} as source where ${counts} and (select ok from _svc_passed)
+), _svc_series as materialized (
   select svc_month, svc_month + interval '1 month' as svc_next
-  from span, generate_series(span.first, span.last, interval '1 month') as svc_month
-), svc_months as materialized (
-  select svc_month, ${startSql("svc_month", zone)} as svc_from, ${startSql("svc_next", zone)} as svc_to from series
-), fresh as materialized (
+  from _svc_span as span, generate_series(span.first, span.last, interval '1 month') as svc_month
+), _svc_months as materialized (
+  select svc_month, ${startSql("svc_month", zone)} as svc_from, ${startSql("svc_next", zone)} as svc_to from _svc_series
+), _svc_fresh as materialized (
   select ${collated} as tenant_id, (${month})::date as month, ${aggregated(definition).join(", ")}
-  from ${source} as source join svc_months on svc_months.svc_month = ${local(`source.${time}`)}
-  where ${counts} and (select ok from passed)
+  from ${source} as source join _svc_months on _svc_months.svc_month = ${local(`source.${time}`)}
+  where ${counts} and (select ok from _svc_passed)
   group by 1, 2${list(groups.map((_, index) => String(index + 3)))}
-), fault as materialized (
-  select coalesce(${longestSql(definition)}, ${tooLong}) as too_long from fresh
-), fits as materialized (
-  select ok and too_long is null as ok from passed, fault
-), changed as materialized (
-  select tenant_id, month${fitted(definition)} from fresh where (select ok from fits)
+), _svc_fault as materialized (
+  select coalesce(${longestSql(definition)}, ${tooLong}) as too_long from _svc_fresh
+), _svc_fits as materialized (
+  select ok and too_long is null as ok from _svc_passed, _svc_fault
+), _svc_changed as materialized (
+  select tenant_id, month${fitted(definition)} from _svc_fresh where (select ok from _svc_fits)
   except
   select ${all} from ${table} as kept
-), gone as (
-  delete from ${table} as kept where (select ok from fits)
-    and not exists (select from fresh where ${sameSql(columns, "kept", "fresh")})
+), _svc_gone as (
+  delete from ${table} as kept where (select ok from _svc_fits)
+    and not exists (select from _svc_fresh as fresh where ${sameSql(columns, "kept", "fresh")})
   returning 1
-), written as (
+), _svc_written as (
   insert into ${table} (${all})
-  select ${all} from changed
+  select ${all} from _svc_changed
   ${conflictSql(definition)}
   returning 1
 )
 select locked, zone, secured, as_tenant, too_long,
-  (select count(*)::int from written) as written, (select count(*)::int from gone) as removed
-from guard, fault`;
+  (select count(*)::int from _svc_written) as written, (select count(*)::int from _svc_gone) as removed
+from _svc_guard, _svc_fault`;
 }

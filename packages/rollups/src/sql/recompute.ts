@@ -29,17 +29,20 @@ export interface Recomputed extends Record<string, unknown> {
 }
 
 /**
- * Returns the CTE `guard` with the facts to check before writing; `setting` is the number of the parameter with the
- * tenant setting.
+ * Returns the CTE `_svc_guard` with the facts to check before writing; `setting` is the number of the parameter with the
+ * tenant setting. The names of all CTEs begin with `_svc_`, because a CTE hides a table of the same name.
  */
 export function guardSql(definition: Definition, setting: number): string {
   const zones = qualified(sharedTables(definition).zones);
-  return `guard as materialized (
+  const current = `nullif(current_setting($${setting}::text, true), '')`;
+  // A transaction may name a UUID in upper case; tenantOf() returns it in lower case.
+  const tenant = definition.tenantType === "uuid" ? `lower(${current})` : current;
+  return `_svc_guard as materialized (
   select coalesce(current_setting('svc.rollup', true), '') = 'on' as locked,
     (select zone from ${zones} where rollup = ${literal(ownName(definition))}) as zone,
     coalesce(row_security_active(${literal(definition.source)}) or row_security_active(${literal(definition.table)}), false)
       and $${setting}::text is not null as secured,
-    case when $${setting}::text is not null then nullif(current_setting($${setting}::text, true), '') end as as_tenant
+    case when $${setting}::text is not null then ${tenant} end as as_tenant
 )`;
 }
 
@@ -68,36 +71,36 @@ export function recomputeSql(definition: Definition, hasTenant: boolean): string
     groups.length === 0
       ? "having count(*) > 0"
       : `group by ${groups.map((_, index) => index + 1).join(", ")}`;
-  return `with ${guardSql(definition, 4)}, passed as materialized (
-  select ${passesSql(definition, tenant)} as ok from guard
-), fresh as materialized (
+  return `with ${guardSql(definition, 4)}, _svc_passed as materialized (
+  select ${passesSql(definition, tenant)} as ok from _svc_guard
+), _svc_fresh as materialized (
   select ${aggregated(definition).join(", ")}
   from ${source} as source
   where ${ofTenant(definition, definition.tenant && `source.${definition.tenant}`, tenant)}
     and source.${time} >= to_timestamp($2::float8) and source.${time} < to_timestamp($3::float8)${counted(definition)}
-    and (select ok from passed)
+    and (select ok from _svc_passed)
   ${grouped}
-), fault as materialized (
-  select ${longestSql(definition)} as too_long from fresh
-), fits as materialized (
-  select ok and too_long is null as ok from passed, fault
-), changed as materialized (
-  select ${fitted(definition).slice(2)} from fresh where (select ok from fits)
+), _svc_fault as materialized (
+  select ${longestSql(definition)} as too_long from _svc_fresh
+), _svc_fits as materialized (
+  select ok and too_long is null as ok from _svc_passed, _svc_fault
+), _svc_changed as materialized (
+  select ${fitted(definition).slice(2)} from _svc_fresh where (select ok from _svc_fits)
   except
   select ${[...names.groups, ...names.measures].join(", ")} from ${table} as kept where ${bucket}
-), gone as (
-  delete from ${table} as kept where ${bucket} and (select ok from fits)
-    and not exists (select from fresh${groups.length === 0 ? "" : ` where ${sameSql(names.groups, "kept", "fresh")}`})
+), _svc_gone as (
+  delete from ${table} as kept where ${bucket} and (select ok from _svc_fits)
+    and not exists (select from _svc_fresh as fresh${groups.length === 0 ? "" : ` where ${sameSql(names.groups, "kept", "fresh")}`})
   returning 1
-), written as (
+), _svc_written as (
   insert into ${table} (tenant_id, month${list([...names.groups, ...names.measures])})
-  select ${key}, $1::date${list([...names.groups, ...names.measures])} from changed
+  select ${key}, $1::date${list([...names.groups, ...names.measures])} from _svc_changed
   ${conflictSql(definition)}
   returning 1
 )
 select locked, zone, secured, as_tenant, too_long,
-  (select count(*)::int from written) as written, (select count(*)::int from gone) as removed
-from guard, fault`;
+  (select count(*)::int from _svc_written) as written, (select count(*)::int from _svc_gone) as removed
+from _svc_guard, _svc_fault`;
 }
 
 /** Returns the clause that updates the measures of an existing row. */

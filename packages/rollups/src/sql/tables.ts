@@ -48,14 +48,14 @@ export function probeSql(definition: Definition): string {
       ? "having count(*) > 0"
       : `group by ${groups.map((_, index) => String(index + 1)).join(", ")}`;
   const whose = tenant === undefined ? "" : ` and source.${tenant} = null::text::${tenantType}`;
-  return `with fresh as (
+  return `with _svc_fresh as (
   select ${aggregated(definition).join(", ")} from ${source} as source
   where false and source.${time} < now()${whose}${counted(definition)}
   ${grouped}
-), kept as (
-  select ${list([...names.groups, ...names.measures]).slice(2)} from fresh
+), _svc_kept as (
+  select ${list([...names.groups, ...names.measures]).slice(2)} from _svc_fresh as fresh
   except
-  select ${list([...names.groups, ...names.measures]).slice(2)} from fresh
+  select ${list([...names.groups, ...names.measures]).slice(2)} from _svc_fresh as fresh
 )
-select ${measures.map((measure) => (measure.combine === undefined ? "null" : combinedSql(measure))).join(", ")} from kept`;
+select ${measures.map((measure) => (measure.combine === undefined ? "null" : combinedSql(measure))).join(", ")} from _svc_kept as kept`;
 }

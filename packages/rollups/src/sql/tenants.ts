@@ -31,7 +31,7 @@ export function totalsTenantsSql(definition: Definition, isFirst: boolean): stri
   const { source, table, tenant = "", tenantType } = definition;
   // The collations of the two columns may differ, and the server does not compare such columns.
   const collation = tenantType === "text" ? ' collate "default"' : "";
-  const own = `svc_tenants.tenant${collation}`;
+  const own = `_svc_tenants.tenant${collation}`;
   // Compare with the first tenant at or after this one, which the server reads through the index. For `not exists`, it may
   // read all rows, or join, which loses the order.
   const found = `select each.${tenant} from ${source} as each where each.${tenant} >= ${own} order by each.${tenant}${collation} limit 1`;
@@ -55,10 +55,10 @@ export function listedTenantsSql(
 function skipping(table: string, column: string, after: string | undefined, condition = ""): string {
   const next = (bound: string): string =>
     `select each.${column} as tenant from ${table} as each where ${bound} order by each.${column} limit 1`;
-  return `with recursive svc_tenants as (
+  return `with recursive _svc_tenants as (
   (${next(after === undefined ? `each.${column} is not null` : `each.${column} > ${after}`)})
   union all
-  select (${next(`each.${column} > svc_tenants.tenant`)}) from svc_tenants where svc_tenants.tenant is not null
+  select (${next(`each.${column} > _svc_tenants.tenant`)}) from _svc_tenants where _svc_tenants.tenant is not null
 )
-select tenant::text as tenant from svc_tenants where tenant is not null${condition} limit $1::int`;
+select tenant::text as tenant from _svc_tenants where tenant is not null${condition} limit $1::int`;
 }
