@@ -174,6 +174,20 @@ describe("recovery of expired leases", function () {
     );
   });
 
+  it("works on a table with the name of a part of its statements (JOB-34 JOB-22)", async () => {
+    for (const name of ["ended", "recovered", "exhausted"]) {
+      await using bench = await openBench(database.url, { name });
+      await lose(bench, ["again", "last"]);
+      await bench.pool.query(`update ${name} set max_attempts = 1 where id = 'last'`);
+      await using working = work(bench, { concurrency: 1, handlers: { a: () => undefined } });
+      await until("both jobs have ended", async () => {
+        const { pending, running, dead } = await bench.table.stats();
+        return pending + running === 0 && dead === 1;
+      });
+      expect(working.ids("done"), name).to.deep.equal(["again"]);
+    }
+  });
+
   it("recovers the 1,000 jobs of a killed worker (JOB-34 JOB-16 JOB-23)", async () => {
     await using bench = await openBench(database.url);
     await bench.pool.query("create table if not exists starts (job text, pid int)");

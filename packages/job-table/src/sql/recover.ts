@@ -35,7 +35,8 @@ export const NOTHING_ENDED: RecoveredRow = {
 /**
  * Returns the statement that recovers expired leases (JOB-16, JOB-34): their jobs become `pending` at their previous
  * position. It skips leases that expired before `$1` (epoch ms), so that it does not read the dead index entries that
- * an earlier batch left. `$2`: how far `next_ms` looks ahead, in ms.
+ * an earlier batch left. `$2`: how far `next_ms` looks ahead, in ms. The names of the expressions begin with `_svc_`,
+ * because an expression hides a table of the same name.
  */
 export function recoverSql(table: string): string {
   const running = `from ${table} where status = 'running' and locked_until`;
@@ -45,13 +46,13 @@ export function recoverSql(table: string): string {
   const msUntil = (column: string, rows: string): string =>
     `(select (date_part('epoch', ${column}) - date_part('epoch', ${NOW})) * 1000
     ${rows} >= ${NOW} and ${column} < ${horizon} order by ${column} limit 1)`;
-  return `with ended as materialized (
+  return `with _svc_ended as materialized (
   select id, locked_until, attempts >= max_attempts as is_exhausted
   ${running} < ${NOW} and locked_until >= ${since}
   order by locked_until limit ${MAX_RECOVERED} for update skip locked
-), recovered as (
+), _svc_recovered as (
   update ${table} as job set status = 'pending', locked_until = null
-  from ended where ${byKey("ended")} and not ended.is_exhausted
+  from _svc_ended as ended where ${byKey("ended")} and not ended.is_exhausted
 )
 select count(*)::int as ended,
   count(*) filter (where is_exhausted)::int as exhausted,
@@ -61,16 +62,16 @@ select count(*)::int as ended,
     ${msUntil("available_at", pending)}) as next_ms,
   exists(select ${pending} <= ${NOW}) as due,
   ${TOOK}
-from ended`;
+from _svc_ended as ended`;
 }
 
 /** Returns the statement that marks up to {@link MAX_DEAD} jobs whose leases expired on the last attempt as dead (JOB-22). */
 export function deadLetterSql(table: string): string {
-  return `with exhausted as materialized (
+  return `with _svc_exhausted as materialized (
   select id from ${table} where status = 'running' and locked_until < ${NOW} and attempts >= max_attempts
   limit ${MAX_DEAD} for update skip locked
 )
 update ${table} as job set status = 'dead', locked_until = null, last_error = '${EXHAUSTED}'
-from exhausted where ${byKey("exhausted")}
+from _svc_exhausted as exhausted where ${byKey("exhausted")}
 returning ${returned(true)}, ${TOOK}`;
 }
