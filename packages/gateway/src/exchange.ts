@@ -36,7 +36,8 @@ export class Exchange implements Dispatcher.DispatchHandler, BodyListener {
   #controller: Dispatcher.DispatchController | undefined;
   #interimTimer: NodeJS.Timeout | undefined;
   #isAnswered = false;
-  #isPausing = false;
+  /** Listener for `drain`, from the first pause on. */
+  #onDrain: (() => void) | undefined;
   #isDone = false;
 
   constructor(
@@ -114,9 +115,10 @@ export class Exchange implements Dispatcher.DispatchHandler, BodyListener {
     if (this.res.writableEnded) return this.clientGone();
     if (this.res.write(chunk)) return;
     controller.pause();
-    if (this.#isPausing) return;
-    this.#isPausing = true;
-    this.res.on("drain", responseDrained);
+    if (this.#onDrain !== undefined) return;
+    // Middleware such as compression() registers the listener on a stream of its own, so it must not use its `this`.
+    this.#onDrain = () => this.#controller?.resume();
+    this.res.on("drain", this.#onDrain);
   }
 
   onResponseEnd(): void {
@@ -154,10 +156,6 @@ export class Exchange implements Dispatcher.DispatchHandler, BodyListener {
 
   clientGone(): void {
     if (!this.#isDone) this.#abandon();
-  }
-
-  resume(): void {
-    this.#controller?.resume();
   }
 
   /** Ends the exchange as successful, and leaves the response to the caller. */
@@ -216,17 +214,13 @@ export class Exchange implements Dispatcher.DispatchHandler, BodyListener {
   #finish(error?: Error): void {
     this.#isDone = true;
     clearTimeout(this.#interimTimer);
-    if (this.#isPausing) this.res.off("drain", responseDrained);
+    if (this.#onDrain !== undefined) this.res.off("drain", this.#onDrain);
     this.onSettled?.(error);
   }
 }
 
 function responseEnded(_req: IncomingMessage, res: ServerResponse): void {
   (res as WithExchange)[EXCHANGE]?.clientGone();
-}
-
-function responseDrained(this: ServerResponse): void {
-  (this as WithExchange)[EXCHANGE]?.resume();
 }
 
 function flushHead(res: ServerResponse): void {

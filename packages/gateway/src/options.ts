@@ -27,7 +27,10 @@ export const routeOptions = defineOptions("gateway()", {
    * the tenant from it. Default: false.
    */
   preserveHost: { key: "preserve_host", kind: k.withDefault(k.boolean(), false) },
-  /** Time limit from the end of the request to the head of the response, in seconds. Default: 30. */
+  /**
+   * Time limit from the end of the request to the head of the response, in seconds; and for a pause in which the target
+   * does not read the request body. Default: 30.
+   */
   timeoutSeconds: { key: "timeout", kind: k.withDefault(seconds, 30) },
   /** Time limit for a connection to one target, in seconds. Default: 2. */
   connectTimeoutSeconds: { key: "connect_timeout", kind: k.withDefault(seconds, 2) },
@@ -80,7 +83,11 @@ export const gatewayOptions = defineOptions("gateway()", {
   /** Creates a client span for each request that is passed on (TRACE-10). Default: no spans. */
   span: { kind: k.optional(k.func<SpanHook>()) },
   /** Logs targets that stop and start answering, and failures that a client cannot see. Default: none. */
-  logger: { kind: k.optional(k.objectWith<Logger>("a logger", "debug", "info", "warn", "error", "fatal")) },
+  logger: {
+    kind: k.optional(
+      k.objectWith<Pick<Logger, "info" | "warn" | "error">>("a logger", "info", "warn", "error"),
+    ),
+  },
   /** Monotonic clock in milliseconds, for tests. Default: `performance.now`. */
   now: { kind: k.monotonicClock },
 }).withCheck(function* ({ trustedProxies }) {

@@ -1,4 +1,4 @@
-import type { Logger, SpanHook } from "@svc/context";
+import type { SpanHook } from "@svc/context";
 import { ConfigurationError, type Fault, fault, namesOf, withNames } from "@svc/options";
 import {
   type GatewayOptions,
@@ -14,7 +14,7 @@ export interface ResolvedGateway {
   readonly routes: readonly ResolvedRoute[];
   readonly trust: Trust | undefined;
   readonly span: SpanHook | undefined;
-  readonly logger: Logger | undefined;
+  readonly logger: GatewayOptions["logger"];
   readonly now: () => number;
 }
 

@@ -4,7 +4,11 @@ import { problemHandler } from "@svc/problem";
 import { requestId } from "@svc/request-id";
 import { collectingLogger, expressMajors, listen } from "@svc/test-support";
 import { expect } from "chai";
+import { randomBytes } from "node:crypto";
+import { createRequire } from "node:module";
 import { closedOrigin, startUpstream } from "./support/servers.ts";
+
+const compression = createRequire(import.meta.url)("compression") as () => never;
 
 for (const [name, express] of Object.entries(expressMajors)) {
   describe(`a gateway in ${name}`, () => {
@@ -55,6 +59,24 @@ for (const [name, express] of Object.entries(expressMajors)) {
       await using server = await listen(app as never);
       await fetch(`${server.url}/v1/api/x`);
       expect(upstream.only().url).to.equal("/api/x");
+    });
+
+    it("passes a whole response on through compression(), although it is larger than the buffers", async () => {
+      const body = randomBytes(1024 * 1024).toString("hex");
+      await using upstream = await startUpstream((_req, res) => {
+        res.setHeader("Content-Type", "text/plain");
+        res.end(body);
+      });
+      await using made = gateway({ routes: [{ prefix: "/api", targets: [upstream.url] }] });
+      const app = express();
+      app.use(compression());
+      app.use(made as never);
+      await using server = await listen(app as never);
+      for (const encoding of ["gzip", "identity"]) {
+        const response = await fetch(`${server.url}/api`, { headers: { "Accept-Encoding": encoding } });
+        expect(response.headers.get("content-encoding")).to.equal(encoding === "gzip" ? "gzip" : null);
+        expect((await response.text()) === body, encoding).to.equal(true);
+      }
     });
 
     it("calls the error handler in the context of the request", async () => {

@@ -23,6 +23,12 @@ describe("the options of gateway()", () => {
     expect(faultsOf({ routes: { api: { prefix: "/api", targets } } })).to.deep.equal([]);
   });
 
+  it("accept any logger with info(), warn() and error(), such as the console", () => {
+    expect(faultsOf({ routes: [], logger: console })).to.deep.equal([]);
+    const { info, warn } = console;
+    expect(faultsOf({ routes: [], logger: { info, warn } })[0]).to.match(/^logger .* it has no error\(\)$/);
+  });
+
   it("require a prefix that begins with / and does not end with it", () => {
     for (const prefix of ["/api/", "api", "", "/"]) {
       expect(faultsOfRoute({ prefix }), prefix).to.deep.equal([

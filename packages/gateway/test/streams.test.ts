@@ -67,6 +67,17 @@ describe("a body", () => {
     socket.destroy();
   });
 
+  it("causes a 504 when the target stops reading it", async () => {
+    await using upstream = await startUpstream(() => undefined);
+    const routes = [{ prefix: "/api", targets: [upstream.url], timeoutSeconds: 0.2 }];
+    await using server = await startGateway({ routes });
+    const asked = request(`${server.url}/api`, { method: "PUT", headers: { "Content-Length": total } });
+    asked.on("error", () => undefined).write(Buffer.alloc(total - 1));
+    const [response] = (await once(asked, "response")) as [IncomingMessage];
+    expect(response.statusCode).to.equal(504);
+    asked.destroy();
+  });
+
   it("of unknown length arrives as chunks, and a declared length arrives unchanged", async () => {
     await using upstream = await startUpstream();
     await using server = await startGateway({ routes: [{ prefix: "/api", targets: [upstream.url] }] });
