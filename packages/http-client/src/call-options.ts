@@ -45,12 +45,14 @@ const parameter: k.Kind<unknown> = {
 /**
  * Checks the method and the options of a call.
  *
- * @throws TypeError for a method that is not in upper case, and for an option that is unknown or has a wrong value
+ * @throws TypeError for a method that is not in upper case, for options that are not an object, and for an option that is
+ *   unknown or has a wrong value
  */
 export function checkCall(method: string, options: CallOptions): void {
   if (typeof method !== "string" || !/^[A-Z][A-Z0-9-]*$/.test(method) || method === "CONNECT") {
     throw new TypeError('the method of a call must be in upper case, such as "GET", and not CONNECT');
   }
+  if (!record.accepts(options)) throw new TypeError(`the options of a call ${wrongValue(record, options)}`);
   for (const [name, value] of Object.entries(options)) {
     if (!Object.hasOwn(optionKinds, name)) {
       throw new TypeError(`the call option ${name} ${unknownOption(name, Object.keys(optionKinds))}`);

@@ -121,6 +121,8 @@ function throwOwn(error: unknown, { content }: SendableBody, { reason }: CallLim
   if (reason !== undefined && !isFailure) throw reason as Error;
   if (isStop(error)) throw stopped();
   if (content instanceof Readable && content.errored === error) throw error;
+  if (content instanceof Readable && content.destroyed && codeOf(error) === "UND_ERR_ABORTED")
+    throw new TypeError("the body of the call was destroyed before its end", { cause: error });
   if (codeOf(error) === "UND_ERR_INVALID_ARG")
     throw new TypeError((error as Error).message, { cause: error });
 }

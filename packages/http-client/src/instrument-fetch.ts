@@ -1,7 +1,7 @@
 import { currentContext, inSpan, type OpenSpan, type SpanHook } from "@svc/context";
 import { propagationHeaders } from "@svc/request-id";
 import { defineOptions, kinds as k, type OptionsOf } from "@svc/options";
-import { refuse } from "./request-headers.ts";
+import { CORRELATION, refuse } from "./request-headers.ts";
 
 const isOrigin = (value: unknown): value is string =>
   typeof value === "string" && URL.canParse(value) && new URL(value).origin === value;
@@ -46,6 +46,8 @@ export function instrumentFetch(
     const send = async (span?: OpenSpan): Promise<Response> => {
       const context = currentContext();
       const correlation = propagationHeaders(context, span?.trace);
+      // Values of the caller may belong to another request.
+      for (const header of CORRELATION) request.headers.delete(header);
       for (const header in correlation) request.headers.set(header, correlation[header] ?? "");
       const bearer = forwardAuthorization ? context?.bearer : undefined;
       if (bearer !== undefined && !request.headers.has("authorization"))

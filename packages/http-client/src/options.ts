@@ -59,7 +59,7 @@ export const clientOptions = defineOptions("createClient()", {
   /** Creates a client span for each call (TRACE-9). Default: no spans. */
   span: { kind: k.optional(k.func<SpanHook>()) },
   /** Logs that the circuit breaker opens and closes. Default: none. */
-  logger: { kind: k.optional(k.objectWith<Logger>("a logger", "debug", "info", "warn", "error", "fatal")) },
+  logger: { kind: k.optional(k.objectWith<Pick<Logger, "info" | "warn">>("a logger", "info", "warn")) },
   /** Clock in milliseconds, for tests. Default: `performance.now`. */
   now: { kind: k.monotonicClock },
 });

@@ -18,7 +18,10 @@ export interface SendableBody {
 
 const NONE: SendableBody = { content: null, type: undefined, isRepeatable: true };
 
-/** @throws TypeError when both members are set, and when `json` has no JSON form */
+/**
+ * @throws TypeError when both members are set, when `json` has no JSON form, and for a body of another type or a stream that
+ *   was already read
+ */
 export function bodyOf({ json, body }: CallBody): SendableBody {
   if (json !== undefined) {
     if (body !== undefined) throw new TypeError("a call has either json or body");
@@ -30,12 +33,14 @@ export function bodyOf({ json, body }: CallBody): SendableBody {
   if (body instanceof URLSearchParams)
     return { content: String(body), type: "application/x-www-form-urlencoded", isRepeatable: true };
   if (body instanceof Uint8Array) return { content: body, type: undefined, isRepeatable: true };
-  if (typeof (body as Partial<AsyncIterable<unknown>>)[Symbol.asyncIterator] !== "function") {
+  if (typeof (body as Partial<AsyncIterable<unknown>> | null)?.[Symbol.asyncIterator] !== "function") {
     throw new TypeError(
       "body must be a string, bytes, URLSearchParams or a stream; use json for other values",
     );
   }
   const content = body instanceof Readable ? body : Readable.from(body);
+  // It would be sent as an empty body.
+  if (content.readableEnded) throw new TypeError("the body of the call was already read to its end");
   return { content, type: undefined, isRepeatable: false };
 }
 

@@ -22,7 +22,7 @@ const OF_THE_CONNECTION = new Set([
 /** Values may be secrets, so error messages omit them. */
 const values = k.secret(k.either(k.string({ allowEmpty: true }), k.listOf(k.string({ allowEmpty: true }))));
 /** Headers whose values always come from the current request (HTTP-1). */
-const CORRELATION = new Set(["x-request-id", "traceparent", "tracestate"]);
+export const CORRELATION = new Set(["x-request-id", "traceparent", "tracestate"]);
 
 /**
  * Returns the headers of a call: the caller's headers, and request id and trace of the current request or job (HTTP-1,

@@ -30,9 +30,12 @@ export function waitAfter(outcome: Answer | UpstreamError, sent: number): number
   return asked <= LONGEST_WAIT_MS ? Math.max(asked, delayOf(sent)) : undefined;
 }
 
-function retryAfterMs({ "retry-after": text }: IncomingHttpHeaders): number | undefined {
+function retryAfterMs({ "retry-after": header }: IncomingHttpHeaders): number | undefined {
+  // undici returns a header that is sent twice as a list.
+  const [text] = [header].flat();
   if (text === undefined) return undefined;
-  if (/^\d{1,9}$/.test(text)) return Number(text) * 1000;
-  const at = Date.parse(text);
+  if (/^\d+$/.test(text)) return Number(text) * 1000;
+  // Only the date format of asctime() names no time zone; it is in UTC too (RFC 9110, section 5.6.7).
+  const at = Date.parse(/ \d{4}$/.test(text) ? `${text} GMT` : text);
   return Number.isNaN(at) ? undefined : Math.max(0, at - Date.now());
 }

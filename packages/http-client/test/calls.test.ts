@@ -1,5 +1,5 @@
 import { getEventListeners } from "node:events";
-import { Readable } from "node:stream";
+import { PassThrough, Readable } from "node:stream";
 import { inspect } from "node:util";
 import { RequestContext, runWithContext } from "@svc/context";
 import { type CallOptions, type ClientOptions, createClient, UpstreamError } from "@svc/http-client";
@@ -16,6 +16,11 @@ async function failureOf(call: Promise<unknown>): Promise<ProblemError & { reado
   expect(error.name, error.stack).to.equal("ProblemError");
   expect(error.cause).to.be.instanceOf(UpstreamError);
   return error;
+}
+
+function destroyNext(this: Readable): void {
+  if (this.readableDidRead) this.destroy();
+  else this.push("a");
 }
 
 describe("a call", () => {
@@ -164,7 +169,23 @@ describe("a call", () => {
     for (const options of [{ body: { a: 1 } }, { body: "a", json: 1 }, { json: () => 1 }] as never[]) {
       expect(await rejection(client.post("/a", options))).to.be.instanceOf(TypeError);
     }
+    const error = await rejection(client.post("/a", { body: null as never }));
+    expect(error).to.be.instanceOf(TypeError);
+    expect(error.message).to.match(/^body must be a string, bytes, URLSearchParams or a stream/);
   });
+
+  for (const options of [null, "query", 1, new URLSearchParams("a=1")]) {
+    it(`is refused with ${inspect(options)} instead of options`, async () => {
+      await using client = clientOf("http://127.0.0.1:9");
+      for (const call of [client.get("/a", options as never), client.stream("GET", "/a", options as never)]) {
+        const error = await rejection(call);
+        expect(error).to.be.instanceOf(TypeError);
+        expect(error.message).to.contain(
+          "the options of a call must be an object with a value for each name",
+        );
+      }
+    });
+  }
 
   for (const status of [400, 401, 404, 409, 429]) {
     it(`returns a response with the status ${status}, and throws an error instead with throwOn4xx`, async () => {
@@ -311,6 +332,36 @@ describe("a call", () => {
       })(),
     );
     expect(await rejection(client.post("/a", { body }))).to.equal(fault);
+  });
+
+  const unsendable: Readonly<Record<string, () => CallOptions["body"]>> = {
+    "was destroyed": () => new PassThrough().destroy(),
+    "is destroyed while it is sent": () => new Readable({ read: destroyNext }),
+    "is a generator that throws undefined": async function* () {
+      yield Buffer.from("a");
+      throw undefined;
+    } as never,
+  };
+  for (const [what, body] of Object.entries(unsendable)) {
+    it(`is rejected with a TypeError if its body ${what}, which is not a failure of the upstream`, async () => {
+      await using upstream = await openUpstream((res) => res.end());
+      await using client = clientOf(upstream.url, { breakerFailures: 1 });
+      const error = await rejection(client.post("/a", { body: body() }));
+      expect(error).to.be.instanceOf(TypeError);
+      expect(error.message).to.equal("the body of the call was destroyed before its end");
+      expect((await client.get("/a")).status).to.equal(200);
+    });
+  }
+
+  it("is refused with a stream that was already read, because it would be sent without its body", async () => {
+    await using upstream = await openUpstream((res) => res.end());
+    await using client = clientOf(upstream.url);
+    const body = Readable.from([Buffer.from("a")]);
+    await body.toArray();
+    const error = await rejection(client.post("/a", { body }));
+    expect(error).to.be.instanceOf(TypeError);
+    expect(error.message).to.equal("the body of the call was already read to its end");
+    expect(upstream.received).to.have.length(0);
   });
 
   const raw: Readonly<Record<string, string>> = {

@@ -210,6 +210,19 @@ describe("the headers of a call", () => {
       });
     });
 
+    it("HTTP-1 TRACE-19 do not contain those that the caller passes", async () => {
+      const traced = instrumentFetch(fetch, { name: "billing", origins: [upstream.url] });
+      const headers = { "X-Request-ID": "forged", TraceParent: OWN, TraceState: "b=2", "X-Other": "kept" };
+      await traced(upstream.url, { headers });
+      expect(sent().headers).to.include({ "x-other": "kept" });
+      expect(sent().headers).to.not.have.any.keys("x-request-id", "traceparent", "tracestate");
+      await runWithContext(new RequestContext({ requestId: "request-1" }), () =>
+        traced(upstream.url, { headers }),
+      );
+      expect(sent().headers).to.include({ "x-request-id": "request-1" });
+      expect(sent().headers).to.not.have.any.keys("traceparent", "tracestate");
+    });
+
     it("HTTP-2 cannot contain the tenant: the call is rejected", async () => {
       const traced = instrumentFetch(fetch, { name: "billing", origins: [upstream.url] });
       const error = await rejection(traced(upstream.url, { headers: { "X-Tenant-ID": "acme" } }));

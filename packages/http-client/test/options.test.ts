@@ -45,6 +45,11 @@ describe("createClient() options", () => {
     });
   }
 
+  it("accept any logger with info() and warn(), such as the console", () => {
+    expect(message({ logger: console })).to.equal("");
+    expect(message({ logger: { info: () => undefined } })).to.contain("it has no warn()");
+  });
+
   it("are rejected if they are unknown or invalid", () => {
     for (const [options, text] of [
       [{ name: "" }, "name: must be 1 to 64 letters"],

@@ -172,9 +172,10 @@ describe("createRetryBudget()", () => {
 });
 
 describe("waitAfter()", () => {
-  const answer = (status: number, retryAfter?: string) => ({
+  // The type of the headers does not show that undici returns a header that is sent twice as a list.
+  const answer = (status: number, retryAfter?: string | readonly string[]) => ({
     status,
-    headers: retryAfter === undefined ? {} : { "retry-after": retryAfter },
+    headers: retryAfter === undefined ? {} : { "retry-after": retryAfter as string },
     chunks: [],
     body: undefined,
   });
@@ -190,13 +191,33 @@ describe("waitAfter()", () => {
     expect(waitAfter(answer(503, "30"), 1)).to.equal(30_000);
     const date = new Date(Date.now() + 20_000).toUTCString();
     expect(waitAfter(answer(429, date), 1)).to.be.within(15_000, 20_000);
-    for (const wrong of ["soon", "-1", "1.5e9", ""])
+    for (const wrong of ["soon", "-1", "1.5e9", "", " 2026", "2026 2026"])
       expect(waitAfter(answer(503, wrong), 1)).to.be.below(2_001);
   });
 
   it("is undefined if Retry-After is longer than 30 s", () => {
-    expect(waitAfter(answer(503, "31"), 1)).to.equal(undefined);
-    expect(waitAfter(answer(503, "999999999"), 1)).to.equal(undefined);
+    for (const long of ["31", "999999999", "9999999999", "9".repeat(400)])
+      expect(waitAfter(answer(503, long), 1), long).to.equal(undefined);
+  });
+
+  it("is that of the first Retry-After if it was sent twice", () => {
+    expect(waitAfter(answer(503, ["3600", "1"]), 1)).to.equal(undefined);
+    expect(waitAfter(answer(503, ["20", "3600"]), 1)).to.equal(20_000);
+  });
+
+  it("is at least the time in Retry-After as a date of asctime(), which is in UTC", () => {
+    const zone = process.env["TZ"];
+    try {
+      for (const name of ["Asia/Tokyo", "America/Lima"]) {
+        process.env["TZ"] = name;
+        const [, day, month, year, time] = new Date(Date.now() + 20_000).toUTCString().split(/,? /);
+        const date = `Sun ${month} ${String(Number(day)).padStart(2)} ${time} ${year}`;
+        expect(waitAfter(answer(503, date), 1), date).to.be.within(15_000, 20_000);
+      }
+    } finally {
+      if (zone === undefined) delete process.env["TZ"];
+      else process.env["TZ"] = zone;
+    }
   });
 });
 
