@@ -59,7 +59,8 @@ export async function boundedFetch(
     const response = await fetch(url, { ...init, redirect, signal: ends });
     try {
       accept?.(response);
-      if (Number(response.headers.get("content-length") ?? 0) > maxBytes)
+      // In a response to HEAD, the headers describe a body that is not sent.
+      if (response.body !== null && Number(response.headers.get("content-length") ?? 0) > maxBytes)
         throw new AnswerTooLargeError(maxBytes);
     } catch (error) {
       response.body?.cancel().catch(() => undefined);

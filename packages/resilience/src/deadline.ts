@@ -100,7 +100,7 @@ async function started<T>(run: (signal: AbortSignal) => T | Promise<T>, signal: 
  */
 export async function endsWithin(ms: number, work: Promise<unknown>): Promise<boolean> {
   const { promise: late, resolve } = Promise.withResolvers<boolean>();
-  const timer = setTimeout(resolve, ms, false);
+  const timer = setTimeout(resolve, Math.min(ms, LONGEST_TIMER_MS), false);
   try {
     return await Promise.race([work.then(() => true), late]);
   } finally {

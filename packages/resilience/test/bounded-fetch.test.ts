@@ -32,6 +32,12 @@ describe("boundedFetch", () => {
     }
   });
 
+  it("accepts a Content-Length above the limit in a response to HEAD, which has no body", async () => {
+    await using server = await listen((_req, res) => res.writeHead(200, { "content-length": "101" }).end());
+    const { status, body } = await boundedFetch(server.url, { method: "HEAD" }, limits);
+    expect([status, body.length]).to.deep.equal([200, 0]);
+  });
+
   it("rejects at the deadline while the body is incomplete, and with the reason of an aborted signal", async () => {
     await using server = await listen((_req, res) => void res.write("x"));
     const late = await rejection(boundedFetch(server.url, {}, { ...limits, timeoutMs: 50 }));

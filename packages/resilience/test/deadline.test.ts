@@ -172,6 +172,14 @@ describe("endsWithin", () => {
     resolve();
   });
 
+  it("accepts a time limit that is too long for setTimeout", async () => {
+    for (const ms of [2 ** 31, Infinity]) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      setImmediate(() => setTimeout(resolve, 5));
+      expect(await endsWithin(ms, promise), String(ms)).to.equal(true);
+    }
+  });
+
   it("rejects with the reason of a promise that rejects within the time limit", async () => {
     const fault = new Error("refused");
     expect(await failure(endsWithin(60_000, Promise.reject(fault)))).to.equal(fault);
