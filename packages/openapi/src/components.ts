@@ -1,4 +1,6 @@
+import { keysOf, referencesIn } from "./definitions.ts";
 import { type Direction, type JsonSchema, jsonSchemaOf, type Schema } from "./schema.ts";
+import { type Shape, shapeOf } from "./shape.ts";
 
 /** The schemas of a document that have a name. */
 export interface Components {
@@ -9,57 +11,49 @@ export interface Components {
    * @param hint the name of the component if the schema refers to itself without having a name
    */
   add(schema: Schema, direction: Direction, hint: string): JsonSchema;
-  /** Returns the schema of an object, with a reference to it resolved. */
-  members(schema: Schema): JsonSchema;
+  /** Returns the shape of a schema; the schemas in it refer to components. */
+  shapeOf(schema: Schema): Shape;
   /** Returns the components added so far, sorted by name. */
   all(): Readonly<Record<string, JsonSchema>>;
 }
 
 const PREFIX = "#/components/schemas/";
 
-export function createComponents(): Components {
-  const components = new Map<string, JsonSchema>();
-  const texts = new Map<string, string>();
+/** @param initial components that keep their names */
+export function createComponents(initial: Readonly<Record<string, JsonSchema>>): Components {
+  const components = new Map(Object.entries(initial));
+  /** The names of the components, by key. */
+  const names = new Map<string, string>();
+  for (const [reference, key] of keysOf(definitionsOf(initial))) names.set(key, nameIn(reference));
+  const taken = new Set(names.values());
   /** Schemas that were already added, because several routes may use the same one. */
   const known = new WeakMap<object, Map<Direction, JsonSchema>>();
 
-  /**
-   * Adds a component under the preferred name, or under another name if a different schema already has that
-   * name.
-   */
-  function named(wanted: string, direction: Direction, build: (name: string) => JsonSchema): string {
+  /** Returns the name of a component: the preferred one, or another one if a different component already has that name. */
+  function nameFor(wanted: string, direction: Direction, key: string): string {
     const base = wanted.replaceAll(/[^\w.-]/g, "_");
-    for (let attempt = 0; ; attempt++) {
-      const name =
-        attempt === 0
-          ? base
-          : direction === "output" && attempt === 1
-            ? `${base}Output`
-            : `${base}${attempt + 1}`;
-      const schema = build(name);
-      const text = JSON.stringify(schema);
-      const before = texts.get(name);
-      if (before !== undefined && before !== text) continue;
-      texts.set(name, text);
-      components.set(name, schema);
-      return name;
-    }
+    let name = names.get(key) ?? base;
+    for (let attempt = 2; !names.has(key) && taken.has(name); attempt++)
+      name = direction === "output" && attempt === 2 ? `${base}Output` : `${base}${attempt}`;
+    names.set(key, name);
+    taken.add(name);
+    return name;
   }
 
   function convert(schema: Schema, direction: Direction, hint: string): JsonSchema {
     const { $schema: _, $defs = {}, ...root } = jsonSchemaOf(schema, direction);
-    const names = new Map<string, string>();
-    const definitions = Object.entries($defs as Readonly<Record<string, JsonSchema>>);
-    for (const [definition] of definitions) names.set(`#/$defs/${definition}`, definition);
-    for (const [definition, each] of definitions) {
-      const name = named(definition, direction, (own) =>
-        withReferences(each, new Map(names).set(`#/$defs/${definition}`, own)),
-      );
-      names.set(`#/$defs/${definition}`, name);
-    }
-    if (!refersToItself(root)) return withReferences(root, names);
-    const name = named(hint, direction, (own) => withReferences(root, new Map(names).set("#", own)));
-    return { $ref: PREFIX + name };
+    const definitions = definitionsOf($defs as Readonly<Record<string, JsonSchema>>);
+    if (referencesIn(JSON.stringify([root, $defs])).includes(ROOT)) definitions.set(ROOT, root);
+    // Name all components before the references are written, because a definition may refer to a later one.
+    const targets = new Map(
+      [...keysOf(definitions)].map(([reference, key]) => [
+        reference,
+        nameFor(reference === ROOT ? hint : nameIn(reference), direction, key),
+      ]),
+    );
+    for (const [reference, each] of definitions)
+      components.set(targets.get(reference) ?? "", withReferences(each, targets));
+    return withReferences(definitions.has(ROOT) ? { $ref: ROOT } : root, targets);
   }
 
   function add(schema: Schema, direction: Direction, hint: string): JsonSchema {
@@ -72,17 +66,31 @@ export function createComponents(): Components {
 
   return {
     add,
-    members(schema) {
-      const { $ref, ...own } = jsonSchemaOf(schema, "input");
-      if ($ref === undefined && own["$defs"] === undefined) return own;
-      const converted = add(schema, "input", "Parameters");
-      const { $ref: reference } = converted;
-      return typeof reference === "string"
-        ? (components.get(reference.slice(PREFIX.length)) ?? {})
-        : converted;
-    },
+    shapeOf: (schema) =>
+      shapeOf(add(schema, "input", "Parameters"), (reference) =>
+        reference.startsWith(PREFIX) ? components.get(reference.slice(PREFIX.length)) : undefined,
+      ),
     all: () => Object.fromEntries([...components].toSorted(([a], [b]) => (a < b ? -1 : 1))),
   };
+}
+
+/** The reference of a schema without a name to itself. */
+const ROOT = "#";
+const DEFINITIONS = "#/$defs/";
+
+/** Returns definitions by reference. */
+function definitionsOf(definitions: Readonly<Record<string, JsonSchema>>): Map<string, JsonSchema> {
+  return new Map(
+    Object.entries(definitions).map(([name, schema]) => [
+      DEFINITIONS + name.replaceAll("~", "~0").replaceAll("/", "~1"),
+      schema,
+    ]),
+  );
+}
+
+/** Returns the name of the definition to which a reference refers. */
+function nameIn(reference: string): string {
+  return reference.slice(DEFINITIONS.length).replaceAll("~1", "/").replaceAll("~0", "~");
 }
 
 // Libraries write JSON Schemas as trees. The limit stops at a hand-written schema that contains a cycle.
@@ -107,8 +115,4 @@ function withReferences(schema: JsonSchema, names: ReadonlyMap<string, string>):
     const name = names.get(String(target));
     return name === undefined ? target : PREFIX + name;
   }
-}
-
-function refersToItself(schema: JsonSchema): boolean {
-  return JSON.stringify(schema).includes('"$ref":"#"');
 }

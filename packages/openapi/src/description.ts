@@ -1,6 +1,14 @@
-import type { Middleware } from "@svc/context";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { JsonSchema, Schema } from "./schema.ts";
 import type { RequestSchemas } from "./validate.ts";
+
+// Method parameters are bivariant, so middleware may declare the request and the response of Express that it expects.
+interface Functions {
+  before(req: IncomingMessage, res: ServerResponse, next: (error?: unknown) => void): unknown;
+}
+
+/** Middleware that runs before the validation. It may be asynchronous. */
+export type BeforeMiddleware = Functions["before"];
 
 /** One response of a route. */
 export interface ResponseDescription {
@@ -43,7 +51,7 @@ export interface RouteDescription<S extends RequestSchemas = RequestSchemas> {
   /** Bodies of 4xx and 5xx in addition to problem documents, by content type, such as error pages for browsers. Default: none. */
   readonly errorBodies?: Readonly<Record<string, Schema>> | undefined;
   /** Middleware that runs before the validation, such as guards. */
-  readonly before?: Middleware | readonly Middleware[] | undefined;
+  readonly before?: BeforeMiddleware | readonly BeforeMiddleware[] | undefined;
   /** Security requirements, as in OpenAPI. Default: the requirements that the guards imply. */
   readonly security?: readonly Readonly<Record<string, readonly string[]>>[] | undefined;
   readonly summary?: string | undefined;

@@ -61,7 +61,7 @@ export function documentOf(routes: readonly DocumentedRoute[], options: Document
     problems = [],
     unlisted = [],
   } = options;
-  const components = createComponents();
+  const components = createComponents(problemSchemas);
   const ids = new Set<string>();
   const paths = new Map<string, Map<string, Operation>>();
   for (const route of routes.toSorted(byPathAndMethod)) {
@@ -191,7 +191,7 @@ export function documentOf(routes: readonly DocumentedRoute[], options: Document
         RequestId: { description: "The id of the request, as in its log lines.", schema: { type: "string" } },
       },
       parameters: sharedParameters,
-      schemas: sorted({ ...components.all(), ...problemSchemas }),
+      schemas: components.all(),
       securitySchemes: {
         bearerAuth: { type: "http", scheme: "bearer", bearerFormat: "JWT" },
         ...(tokenCookie === undefined
@@ -227,8 +227,4 @@ function idOf({ method, template }: DocumentedRoute): string {
 function byPathAndMethod(a: DocumentedRoute, b: DocumentedRoute): number {
   if (a.template !== b.template) return a.template < b.template ? -1 : 1;
   return a.method === b.method ? 0 : a.method < b.method ? -1 : 1;
-}
-
-function sorted<T>(members: Readonly<Record<string, T>>): Record<string, T> {
-  return Object.fromEntries(Object.entries(members).toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }

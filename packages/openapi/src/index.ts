@@ -1,6 +1,11 @@
 export { describe } from "./describe.ts";
 export { describes } from "./describes.ts";
-export type { RequestExamples, ResponseDescription, RouteDescription } from "./description.ts";
+export type {
+  BeforeMiddleware,
+  RequestExamples,
+  ResponseDescription,
+  RouteDescription,
+} from "./description.ts";
 export {
   type DocumentedRoute,
   documentOf,

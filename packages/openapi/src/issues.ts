@@ -13,8 +13,8 @@ const MAX_MESSAGE = 512;
 
 /**
  * Converts the issues of a schema into those of a problem document. The type is `missing` for an absent
- * value, `unknown` for a member that the schema does not have, and otherwise the code of the library. Omits
- * secret values.
+ * value, `unknown` for a member that a strict schema of zod does not have, and otherwise the code of the
+ * library. Omits secret values.
  *
  * @param hasValues whether the library's messages quote values; if so, replaces those about objects, which may contain secrets
  */

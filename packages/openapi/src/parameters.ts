@@ -1,7 +1,7 @@
 import type { Guard } from "@svc/context";
 import type { Components } from "./components.ts";
 import type { RouteDescription } from "./description.ts";
-import { defined, type JsonSchema, propertiesOf } from "./schema.ts";
+import { defined, type JsonSchema } from "./schema.ts";
 
 /** The parameters that many operations share, by the name of their component. */
 export const sharedParameters = {
@@ -34,16 +34,16 @@ export function parametersOf(
 ): object[] {
   const { request = {}, examples = {} } = description;
   const inPath = new Set([...template.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? ""));
-  const params = request.params === undefined ? {} : propertiesOf(components.members(request.params));
-  const path = [...inPath].map((name) =>
-    parameter("path", name, params[name] ?? { type: "string" }, true, examples.params?.[name]),
-  );
+  const params = request.params && components.shapeOf(request.params);
+  const path = [...inPath].map((name) => {
+    const schema = params?.properties.get(name) ?? params?.additional ?? { type: "string" };
+    return parameter("path", name, schema, true, examples.params?.[name]);
+  });
   const named = (["query", "headers"] as const).flatMap((part) => {
     const given = request[part];
     if (given === undefined) return [];
-    const schema = components.members(given);
-    const required = new Set(Array.isArray(schema["required"]) ? (schema["required"] as unknown[]) : []);
-    return Object.entries(propertiesOf(schema)).map(([name, each]) =>
+    const { properties, required } = components.shapeOf(given);
+    return [...properties].map(([name, each]) =>
       parameter(
         part === "query" ? "query" : "header",
         name,

@@ -3,7 +3,6 @@ import { type Middleware, routedPathOf } from "@svc/context";
 import { badRequest, internalError, unprocessable } from "@svc/problem";
 import { checkDescription } from "./check-description.ts";
 import { describeHandler, type RouteDescription } from "./description.ts";
-import { pathPattern } from "./path-pattern.ts";
 import { checkResponse } from "./response-check.ts";
 import type { TextValues } from "./text-values.ts";
 import { type RequestSchemas, type Valid, type Validation, validatorFor } from "./validate.ts";
@@ -51,8 +50,7 @@ export function route<
   Req extends IncomingMessage = IncomingMessage,
   Res extends ServerResponse = RouteResponse,
 >(description: RouteDescription<S>, handler: RouteHandler<S, Req, Res>): DescribedRoute {
-  const pattern = pathPattern(description.path);
-  checkDescription(description, pattern.names);
+  const pattern = checkDescription(description);
   if (typeof handler !== "function") throw new TypeError("route(): handler must be a function");
   const { path, request } = description;
   const method = description.method.toUpperCase();

@@ -79,20 +79,6 @@ export function jsonSchemaOf(schema: Schema, direction: Direction): JsonSchema {
   }
 }
 
-/** Returns the members of an object's JSON Schema, even if the schema only refers to one of its definitions. */
-export function propertiesOf(schema: JsonSchema): Readonly<Record<string, JsonSchema>> {
-  const { $ref, $defs, properties } = schema;
-  if (typeof $ref === "string" && $ref.startsWith("#/$defs/")) {
-    const target = ($defs as Readonly<Record<string, JsonSchema>> | undefined)?.[
-      $ref.slice("#/$defs/".length)
-    ];
-    return target === undefined || target["$ref"] === $ref ? {} : propertiesOf({ ...target, $defs });
-  }
-  return typeof properties === "object" && properties !== null
-    ? (properties as Readonly<Record<string, JsonSchema>>)
-    : {};
-}
-
 /** @throws TypeError if a value is not a schema */
 export function checkSchema(value: unknown, name: string): asserts value is Schema {
   // ArkType's schemas are functions.

@@ -1,4 +1,5 @@
-import { type JsonSchema, jsonSchemaOf, propertiesOf, type Schema } from "./schema.ts";
+import { type JsonSchema, jsonSchemaOf, type Schema } from "./schema.ts";
+import { type Resolve, resolverOf, shapeOf } from "./shape.ts";
 
 /** Values of a query or of headers, by name: a string, or the list of strings of a repeated name. */
 export type TextValues = Readonly<Record<string, string | readonly string[] | undefined>>;
@@ -12,39 +13,56 @@ const keepText: Convert = (value) => value;
 
 /**
  * Returns the function that converts strings for a schema: `"12"` becomes 12 if the schema has a number,
- * `"true"` becomes true, a single value becomes a list if the schema has a list. Strings that cannot be
+ * `"true"` becomes true, a single value becomes a list if the schema accepts only a list. Strings that cannot be
  * converted stay unchanged, and the schema rejects them. Values without a type in the schema stay strings.
  */
 export function textReader(schema: Schema): TextReader {
-  const convert = new Map(
-    Object.entries(propertiesOf(jsonSchemaOf(schema, "input"))).map(([name, each]) => [
-      name,
-      converterOf(each),
-    ]),
-  );
+  const root = jsonSchemaOf(schema, "input");
+  const resolve = resolverOf(root);
+  const { properties, additional = {} } = shapeOf(root, resolve);
+  const convert = new Map([...properties].map(([name, each]) => [name, converterOf(each, resolve)]));
+  const convertOther = converterOf(additional, resolve);
   return (values) => {
     // The object has no prototype, so a parameter named `__proto__` is an ordinary member.
     const read = Object.create(null) as Record<string, unknown>;
     for (const name of Object.keys(values)) {
       const value = values[name];
-      if (value !== undefined) read[name] = (convert.get(name) ?? keepText)(value);
+      if (value !== undefined) read[name] = (convert.get(name) ?? convertOther)(value);
     }
     return read;
   };
 }
 
-function converterOf(schema: JsonSchema): Convert {
-  const types = typesOf(schema);
-  if (types.has("array")) {
-    const items = converterOf((schema["items"] ?? {}) as JsonSchema);
-    return (value) => (typeof value === "string" ? [value] : value).map(items);
-  }
-  const isNumber = types.has("number") || types.has("integer");
-  if (types.has("string") || !(isNumber || types.has("boolean"))) return keepText;
+/** Maximum depth of lists. A request has only lists of strings, and a list may contain itself. */
+const MAX_DEPTH = 4;
+
+function converterOf(schema: JsonSchema, resolve: Resolve, depth = 0): Convert {
+  const { types, texts, prefix, items = {} } = shapeOf(schema, resolve);
+  const convertOne = singleConverterOf(types);
+  if (!types.has("array")) return convertOne;
+  if (depth === MAX_DEPTH) return keepText;
+  const first = prefix.map((each) => converterOf(each, resolve, depth + 1));
+  const convertItem = converterOf(items, resolve, depth + 1);
+  const convertList = (values: readonly string[]): unknown =>
+    values.map((each, at) => (first[at] ?? convertItem)(each));
+  return (value) => {
+    if (typeof value !== "string") return convertList(value);
+    if (types.has("string") || texts.has(value)) return value;
+    const one = convertOne(value);
+    return one === value ? convertList([value]) : one;
+  };
+}
+
+/** Returns the function that converts a string to a number or to a boolean. */
+function singleConverterOf(types: ReadonlySet<unknown>): Convert {
+  const isNumber = types.has("number");
+  const isBoolean = types.has("boolean");
+  if (types.has("string") || !(isNumber || isBoolean || types.has("integer"))) return keepText;
+  const pattern = isNumber ? NUMBER : types.has("integer") ? WHOLE : undefined;
   return (value) => {
     if (typeof value !== "string") return value;
-    if (types.has("number") ? NUMBER.test(value) : isNumber && WHOLE.test(value)) return Number(value);
-    if (types.has("boolean") && (value === "true" || value === "false")) return value === "true";
+    if (pattern?.test(value) === true) return Number(value);
+    if (isBoolean && (value === "true" || value === "false")) return value === "true";
     return value;
   };
 }
@@ -52,18 +70,3 @@ function converterOf(schema: JsonSchema): Convert {
 const WHOLE = /^-?(?:0|[1-9]\d{0,15})$/;
 // Accept only JSON numbers, because "0x10", "1e999" and "" are numbers only in JavaScript.
 const NUMBER = /^-?(?:0|[1-9]\d{0,30})(?:\.\d{1,30})?(?:[eE][+-]?\d{1,2})?$/;
-
-/** Returns the types of a schema; none for constants that are strings, which need no conversion. */
-function typesOf(schema: JsonSchema): ReadonlySet<unknown> {
-  const { type, anyOf, oneOf, enum: values, const: constant } = schema;
-  const constants = [constant, ...(Array.isArray(values) ? (values as unknown[]) : [])].filter(
-    (value) => value !== undefined,
-  );
-  const own = constants.length > 0 ? constants.map(typeOfConstant) : Array.isArray(type) ? type : [type];
-  const branches = [anyOf, oneOf].flatMap((list) => (Array.isArray(list) ? (list as JsonSchema[]) : []));
-  return new Set<unknown>([...own, ...branches.flatMap((each) => [...typesOf(each)])]);
-}
-
-function typeOfConstant(value: unknown): string | undefined {
-  return typeof value === "string" ? undefined : typeof value;
-}

@@ -5,6 +5,7 @@ import { routesOf, routeTemplateOf } from "@svc/route-template";
 import { listen, rawRequest } from "@svc/test-support";
 import { expect } from "chai";
 import { type } from "arktype";
+import type { NextFunction, Request, RequestHandler, Response } from "express";
 import * as v from "valibot";
 import { z } from "zod";
 import { ask, majors, serve } from "./support/served.ts";
@@ -167,6 +168,34 @@ describe("route()", () => {
         expect(steps).to.deep.equal(["guard", "guard", "slow", "guard", "slow", "guard", "slow"]);
       });
 
+      it("accepts the middleware of Express in `before`", async () => {
+        const steps: string[] = [];
+        const counts: RequestHandler = (req, _res, next) => {
+          steps.push(req.path);
+          next();
+        };
+        const tags = async (_req: Request, res: Response, next: NextFunction): Promise<void> => {
+          await Promise.resolve();
+          res.locals["tag"] = "a";
+          next();
+        };
+        await using server = await serve(express, (app) => {
+          for (const [at, before] of [counts, tags, [counts, tags]].entries())
+            app.use(
+              route({ method: "GET", path: `/${at}`, before }, (_valid, _req, res: Response) =>
+                res.json(res.locals),
+              ),
+            );
+          // @ts-expect-error: middleware has no number as its first parameter
+          route({ method: "GET", path: "/", before: (_count: number) => undefined }, () => undefined);
+        });
+        const bodies = await Promise.all(
+          ["/0", "/1", "/2"].map(async (path) => (await ask(server.url + path)).body),
+        );
+        expect(bodies).to.deep.equal([{}, { tag: "a" }, { tag: "a" }]);
+        expect(steps).to.have.members(["/0", "/2"]);
+      });
+
       it("returns 403 or 404, never 200, for request targets that could bypass a guard's path in Express", async () => {
         const described = route({ method: "GET", path: "/admin/secret" }, (_valid, _req, res) =>
           res.json({}),
@@ -316,12 +345,34 @@ describe("route()", () => {
         /responses\.200\.bodies must be/,
       ],
       [{ method: "GET", path: "/", before: "guard" }, /before must be a middleware/],
+      [{ method: "GET" }, /path must be a string; got undefined/],
+      [{ method: "GET", path: 5 }, /path must be a string; got 5/],
+      [{ method: "GET", path: "/", request: null }, /request must be an object/],
+      [{ method: "GET", path: "/", examples: null }, /examples must be an object/],
+      [{ method: "GET", path: "/", requestBodies: null }, /requestBodies must be an object/],
+      [{ method: "GET", path: "/", responses: [] }, /responses must be an object/],
+      [{ method: "GET", path: "/", responses: { 404: undefined } }, /responses\.404 must be a string or an/],
+      [{ method: "GET", path: "/", responses: { 404: 5 } }, /responses\.404 must be a string or an object/],
+      [{ method: "GET", path: "/", responses: { 200: { header: {} } } }, /responses\.200\.header is unknown/],
+      [
+        { method: "GET", path: "/", responses: { 200: { headers: null } } },
+        /responses\.200\.headers must be an object/,
+      ],
+      [
+        { method: "GET", path: "/", responses: { 200: { headers: { "X-A": null } } } },
+        /responses\.200\.headers\.X-A must be a string or an object/,
+      ],
+      [{ method: "GET", path: "/", summary: 5 }, /summary must be a string/],
+      [{ method: "GET", path: "/", deprecated: "no" }, /deprecated must be true or false/],
+      [{ method: "GET", path: "/", tags: "a" }, /tags must be a list/],
+      [{ method: "GET", path: "/", security: {} }, /security must be a list/],
     ];
     for (const [description, text] of wrong)
       expect(() => route(description as never, handler), JSON.stringify(description)).to.throw(
         TypeError,
         text,
       );
+    expect(() => route(undefined as never, handler)).to.throw(TypeError, "the description must be an object");
     expect(() => route({ method: "GET", path: "/" }, undefined as never)).to.throw(
       TypeError,
       "handler must be",
