@@ -19,9 +19,9 @@ export const work: Mutants = {
   },
   "JOB-4": {
     file: "packages/job-table/src/sql/claim.ts",
-    find: "available_at <= ${NOW}\n  order by available_at limit $1::int for update skip locked\n), expired",
+    find: "available_at <= ${NOW}\n  order by available_at limit $1::int for update skip locked\n), _svc_expired",
     replace:
-      "available_at <= ${NOW}\n  order by available_at desc limit $1::int for update skip locked\n), expired",
+      "available_at <= ${NOW}\n  order by available_at desc limit $1::int for update skip locked\n), _svc_expired",
   },
   "JOB-5": {
     file: "packages/job-table/src/sql/claimed-row.ts",

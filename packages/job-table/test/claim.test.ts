@@ -52,6 +52,13 @@ describe("a job table (claim, ack, fail and release)", function () {
     expect((await bench.table.claim(10)).map(({ id }) => id)).to.deep.equal(["third"]);
   });
 
+  it("JOB-4 claims from a table with the name of a part of the statement", async () => {
+    for (const name of ["pending", "expired", "exhausted", "due"]) {
+      await using bench = await openBench(database.url, { name });
+      expect((await one(bench, { id: "a" })).id, name).to.equal("a");
+    }
+  });
+
   it("JOB-4 returns each job to one of 8 concurrent claims, and skips locked rows", async () => {
     await using bench = await openBench(database.url);
     await bench.table.enqueueMany(Array.from({ length: 400 }, () => ({ task: "a" })));

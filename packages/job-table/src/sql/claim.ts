@@ -19,18 +19,18 @@ export function measuredClaimSql(table: string): string {
 }
 
 function wholeClaim(table: string, columns: string, join: string): string {
-  return `with pending as materialized (
+  return `with _svc_pending as materialized (
   select id, available_at from ${table} where status = 'pending' and available_at <= ${NOW}
   order by available_at limit $1::int for update skip locked
-), expired as materialized (
+), _svc_expired as materialized (
   select id, available_at from ${table} where status = 'running' and locked_until < ${NOW} and attempts < max_attempts
   order by available_at limit $1::int for update skip locked
-), exhausted as materialized (
+), _svc_exhausted as materialized (
   select id from ${table} where status = 'running' and locked_until < ${NOW} and attempts >= max_attempts
   limit ${MAX_EXHAUSTED} for update skip locked
-), ${markedAndClaimed(table, "select * from pending union all select * from expired")}
+), ${markedAndClaimed(table, "select * from _svc_pending union all select * from _svc_expired")}
 select both_kinds.*, ${columns}${TOOK}
-from (select * from claimed union all select * from made_dead) as both_kinds
+from (select * from _svc_claimed union all select * from _svc_made_dead) as both_kinds
 ${join} order by available_ms`;
 }
 
@@ -40,32 +40,32 @@ ${join} order by available_ms`;
  */
 export function steppingClaimSql(table: string): string {
   const from = "to_timestamp($3::float8 / 1000)";
-  const tooFew = "(select count(*) from pending) < $1::int";
-  return `with pending as materialized (
+  const tooFew = "(select count(*) from _svc_pending) < $1::int";
+  return `with _svc_pending as materialized (
   select id, available_at from ${table} where status = 'pending' and available_at <= ${NOW} and available_at >= ${from}
   order by available_at limit $1::int for update skip locked
-), earlier as materialized (
+), _svc_earlier as materialized (
   select id, available_at from ${table} where status = 'pending' and available_at <= ${NOW} and available_at < ${from} and ${tooFew}
   order by available_at limit $1::int for update skip locked
-), expired as materialized (
+), _svc_expired as materialized (
   select id, available_at from ${table} where status = 'running' and locked_until < ${NOW} and attempts < max_attempts and ${tooFew}
   order by available_at limit $1::int for update skip locked
-), exhausted as materialized (
+), _svc_exhausted as materialized (
   select id from ${table} where status = 'running' and locked_until < ${NOW} and attempts >= max_attempts and ${tooFew}
   limit ${MAX_EXHAUSTED} for update skip locked
-), ${markedAndClaimed(table, "select * from pending union all select * from earlier union all select * from expired")}
+), ${markedAndClaimed(table, "select * from _svc_pending union all select * from _svc_earlier union all select * from _svc_expired")}
 select both_kinds.*, ${TOOK}
-from (select * from claimed union all select * from made_dead) as both_kinds
+from (select * from _svc_claimed union all select * from _svc_made_dead) as both_kinds
 order by available_ms`;
 }
 
 /** Returns the `with` clauses that mark the rows in `exhausted` as dead, and claim the first rows in `candidates`. */
 function markedAndClaimed(table: string, candidates: string): string {
-  return `made_dead as (
+  return `_svc_made_dead as (
   update ${table} as job set status = 'dead', locked_until = null, last_error = '${EXHAUSTED}'
-  from exhausted where ${byKey("exhausted")}
+  from _svc_exhausted as exhausted where ${byKey("exhausted")}
   returning ${returned(true)}
-), claimed as (
+), _svc_claimed as (
   update ${table} as job ${TAKE}
   from (
     select id from (${candidates}) as all_kinds
@@ -92,13 +92,13 @@ export function readingClaimSql(table: string): string {
 }
 
 function sortedClaimSql(table: string, status: string): string {
-  return `with due as materialized (
+  return `with _svc_due as materialized (
   select id from ${table}
   where (${status} = 'pending' and available_at <= ${NOW})
     or (${status} = 'running' and locked_until < ${NOW} and attempts < max_attempts)
   order by available_at limit $1::int for update skip locked
 )
 update ${table} as job ${TAKE}
-from due where ${byKey("due")}
+from _svc_due as due where ${byKey("due")}
 returning ${returned(false)}, ${TOOK}`;
 }
