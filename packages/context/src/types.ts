@@ -1,7 +1,12 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
+// Method parameters are bivariant, so an application's middleware may declare the request and response of Express.
+interface Layer {
+  handle(req: IncomingMessage, res: ServerResponse, next: (err?: unknown) => void): void;
+}
+
 /** Middleware that Connect, Express 4, Express 5 and a bare `node:http` server accept. */
-export type Middleware = (req: IncomingMessage, res: ServerResponse, next: (err?: unknown) => void) => void;
+export type Middleware = Layer["handle"];
 
 /** The verified caller. The package that verifies tokens sets it; other packages read it. */
 export interface Principal {
