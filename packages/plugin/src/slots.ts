@@ -17,6 +17,8 @@ export type StopHook = (signal: AbortSignal) => void | Promise<void>;
 export interface FrameworkRoute {
   readonly path: string;
   readonly handler: Middleware;
+  /** Whether scrapers request the route by the address of the process, so that `trusted_hosts` does not apply. Default: false. */
+  readonly calledByAddress?: boolean | undefined;
 }
 
 /** A part that runs in the background, such as a worker or a relay. */
