@@ -53,4 +53,11 @@ export {
 export { type Names, namesOf, optionError, takeOptions, withNames } from "./names.ts";
 export { nearestName } from "./nearest.ts";
 export { errorText } from "./show.ts";
-export { type Kinds, type Resolved, resolveOptions, unknownOption, wrongValue } from "./resolve-options.ts";
+export {
+  isOptionsObject,
+  type Kinds,
+  type Resolved,
+  resolveOptions,
+  unknownOption,
+  wrongValue,
+} from "./resolve-options.ts";

@@ -1,7 +1,7 @@
 import { ConfigurationError, type Fault } from "./configuration-error.ts";
 import type { Kind, OptionalKind } from "./kinds.ts";
 import { meantNames } from "./meant.ts";
-import { namesOf } from "./names.ts";
+import { type Names, namesOf } from "./names.ts";
 import { describe, show } from "./show.ts";
 
 /** The kind of each option, by name. */
@@ -22,24 +22,26 @@ export type Resolved<K extends Kinds> = {
  * @param subject the factory call as it appears in error messages, for example `jsonBody()`
  * @param given the options that the user passed; undefined counts as `{}`, an undefined member as omitted
  * @param kinds the kind of each option
+ * @param names the names of the options in error messages. Default: those that `withNames()` has attached, else their names
  * @throws ConfigurationError that lists all unknown and invalid options
  */
 export function resolveOptions<const K extends Kinds>(
   subject: string,
   given: object | undefined,
   kinds: K,
+  names?: Names,
 ): Resolved<K> {
   const source = given ?? {};
   const misused = given === undefined ? undefined : misuse(subject, given);
   if (misused !== undefined) throw new ConfigurationError(subject, [{ key: "options", message: misused }]);
-  const names = namesOf(given, subject);
+  const { of, subject: named } = names ?? namesOf(given, subject);
   const resolved: Record<string, unknown> = {};
   const wrong: Fault[] = [];
   const valid: string[] = [];
   for (const [name, kind] of Object.entries(kinds)) {
     const taken = take(source, name, kind);
     if ("fault" in taken) {
-      wrong.push({ key: names.of(name), message: taken.fault });
+      wrong.push({ key: of(name), message: taken.fault });
       continue;
     }
     resolved[name] = taken.value;
@@ -49,12 +51,12 @@ export function resolveOptions<const K extends Kinds>(
   const unknown = Object.keys(source)
     .filter((name) => !Object.hasOwn(kinds, name))
     .map((name): Fault => {
-      const places = placesOf(name, kinds).map((option) => `${names.of(option)}.${name}`);
+      const places = placesOf(name, kinds).map((option) => `${of(option)}.${name}`);
       const message = places.length > 0 ? didYouMean(places) : unknownOption(name, known, valid);
-      return { key: names.of(name), message };
+      return { key: of(name), message };
     });
   const faults = [...unknown, ...wrong];
-  if (faults.length > 0) throw new ConfigurationError(names.subject, faults);
+  if (faults.length > 0) throw new ConfigurationError(named, faults);
   return Object.freeze(resolved) as Resolved<K>;
 }
 
@@ -127,6 +129,11 @@ function parentOf(value: object): object | null {
 
 function isOptional(kind: Kind<unknown>): kind is OptionalKind<unknown, unknown> {
   return "optional" in kind;
+}
+
+/** Returns whether a value can hold options: an object of a class or of none, but not a promise, a Map or a function. */
+export function isOptionsObject(value: unknown): value is object {
+  return misuse("", value) === undefined;
 }
 
 // JavaScript callers can pass any value. The message never shows the value: a string passed instead of options may be a

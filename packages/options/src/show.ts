@@ -25,14 +25,15 @@ function list(entries: readonly unknown[]): string {
 }
 
 function single(value: unknown): string {
-  if (typeof value === "string") return oneLine(JSON.stringify(masked(value.slice(0, 2 * MAX_LENGTH))));
+  if (typeof value === "string") return oneLine(JSON.stringify(masked(value).slice(0, 2 * MAX_LENGTH)));
   if (typeof value === "symbol") return oneLine(String(value));
   if (typeof value === "number" || typeof value === "bigint" || typeof value === "boolean") return `${value}`;
   return describe(value);
 }
 
+// A password may contain any character, so mask everything up to the last @.
 function masked(text: string): string {
-  return text.replace(/\/\/[^/?#\s]*@/g, "//***@");
+  return text.replace(/\/\/\S*@/g, "//***@");
 }
 
 function anObject(value: object): string {

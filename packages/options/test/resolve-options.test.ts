@@ -129,6 +129,11 @@ describe("resolveOptions", () => {
     expect(faultsOf({ strict: "postgres://me:hunter2@db/app" })).to.deep.equal([
       'strict: must be true or false; it is "postgres://***@db/app"',
     ]);
+    for (const password of ["p@ss/word?#", "p".repeat(1000)]) {
+      expect(faultsOf({ strict: `postgres://me:${password}@db/app` })).to.deep.equal([
+        'strict: must be true or false; it is "postgres://***@db/app"',
+      ]);
+    }
   });
 
   it("shows any value in one short line", () => {
