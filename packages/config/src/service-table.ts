@@ -40,8 +40,10 @@ const proxy: k.Kind<string> = {
     if (["loopback", "linklocal", "uniquelocal"].includes(value)) return true;
     const [address = "", bits, ...rest] = value.split("/");
     const version = isIP(address);
-    if (version === 0 || rest.length > 0) return false;
-    return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128));
+    // Express refuses an IPv6 address that ends like `::192.0.2.1`, and the range /0, which would trust every peer.
+    if (version === 0 || rest.length > 0 || /^::\d+\./.test(address)) return false;
+    if (bits === undefined) return true;
+    return /^\d{1,3}$/.test(bits) && Number(bits) >= 1 && Number(bits) <= (version === 4 ? 32 : 128);
   },
 };
 

@@ -182,6 +182,8 @@ describe("loadConfig()", () => {
 
   for (const [key, wrong] of [
     ["trusted_proxies", '["10.0.0.0/33"]'],
+    ["trusted_proxies", '["0.0.0.0/0"]'],
+    ["trusted_proxies", '["::1.2.3.4"]'],
     ["trusted_proxies", '["proxy.example"]'],
     ["trusted_hosts", '["a.example:80"]'],
     ["host", '""'],
