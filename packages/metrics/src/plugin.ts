@@ -27,7 +27,7 @@ export const metricsPlugin = definePlugin({
     return {
       parts: { metrics },
       edge: metrics,
-      routes: [{ path, handler: metrics.handler }],
+      routes: [{ path, handler: metrics.handler, calledByAddress: true }],
       stop: ["close", () => metrics.stop()],
       info: { path },
     };
