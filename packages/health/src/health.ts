@@ -124,11 +124,7 @@ function infoHandler({ service, version, env, providers, plugins }: ResolvedHeal
         plugins: typeof plugins === "function" ? listFrom("plugins", plugins) : plugins,
       };
       // Mask values, because plugins report their configuration, which may include URLs with user-info.
-      body = Buffer.from(
-        JSON.stringify(listed, (name, value: unknown) =>
-          typeof value === "string" ? safeMember(name, value) : value,
-        ),
-      );
+      body = Buffer.from(JSON.stringify(listed, safeMember));
     } catch (error) {
       next(error);
       return;

@@ -94,9 +94,7 @@ function safeMeta(meta: Readonly<Record<string, unknown>>): CheckReport["meta"] 
   const kept = Object.entries(meta)
     .filter(([, value]) => ["string", "number", "boolean"].includes(typeof value) || value === null)
     .slice(0, MAX_META)
-    .map(
-      ([key, value]) => [safeText(key), typeof value === "string" ? safeMember(key, value) : value] as const,
-    );
+    .map(([key, value]) => [safeText(key), safeMember(key, value)] as const);
   if (kept.length === 0) return undefined;
   return Object.fromEntries(kept) as NonNullable<CheckReport["meta"]>;
 }

@@ -1,5 +1,11 @@
+import { isSecretName, secretNamePatterns } from "@svc/context";
+
 const MAX_LENGTH = 200;
-const SETTING = /\b(password|passwd|pwd|secret|token|api[-_]?key)(["']?\s?[=:]\s?)(?:"[^"]*"|'[^']*'|\S+)/gi;
+// A scheme such as Bearer stands before the secret itself.
+const SETTING = new RegExp(
+  `(${secretNamePatterns.join("|")})(["']?\\s*[=:]\\s*)(?:"[^"]*"|'[^']*'|(?:bearer|basic)\\s+\\S+|\\S+)`,
+  "gi",
+);
 
 /**
  * Makes a string safe for every client: removes user-info and query from URLs, masks values of settings such as
@@ -16,11 +22,11 @@ export function safeText(text: string): string {
   return shown.length <= MAX_LENGTH ? shown : shown.slice(0, MAX_LENGTH).replace(/[\ud800-\udbff]$/, "");
 }
 
-const SECRET_NAME = /(?:password|passwd|pwd|secret|token|api[-_]?key)s?$/i;
-
-/** Makes the string value of a member safe, and masks it completely if the member's name indicates a secret. */
-export function safeMember(name: string, value: string): string {
-  return SECRET_NAME.test(name) ? "***" : safeText(value);
+/** Makes the value of a member safe: hides a string or an object whose name indicates a secret, and cleans other strings. */
+export function safeMember(name: string, value: unknown): unknown {
+  const mayHold = typeof value === "string" || (typeof value === "object" && value !== null);
+  if (mayHold && isSecretName(name)) return "***";
+  return typeof value === "string" ? safeText(value) : value;
 }
 
 // The last @ ends the user-info, because an unescaped password may contain / ? # and @.

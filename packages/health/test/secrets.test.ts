@@ -106,10 +106,23 @@ describe("the report of /ready", () => {
       tokens: 7,
       node: "a",
     });
-    const plugins = [{ name: "mail", smtp: { password: "canary", host: "mail.example" } }];
+    const keys = {
+      tokens: ["canary"],
+      secrets: { first: "canary" },
+      privateKey: "canary",
+      credentials: null,
+    };
+    const plugins = [{ name: "mail", smtp: { password: "canary", host: "mail.example" }, ...keys }];
     const answer = await request(bare(health({ ...about, plugins }))).get("/info");
     expect((answer.body as { plugins: unknown }).plugins).to.deep.equal([
-      { name: "mail", smtp: { password: "***", host: "mail.example" } },
+      {
+        name: "mail",
+        smtp: { password: "***", host: "mail.example" },
+        tokens: "***",
+        secrets: "***",
+        privateKey: "***",
+        credentials: null,
+      },
     ]);
   });
 
@@ -123,6 +136,9 @@ describe("the report of /ready", () => {
       "a http://u:canary@x/y#canary b": "a http://x/y b",
       "app:canary@db:5432/orders": "db:5432/orders",
       "host=db user=app password=canary dbname=x": "host=db user=app password=*** dbname=x",
+      "client_secret=canary PGPASSWORD=canary": "client_secret=*** PGPASSWORD=***",
+      "dbPassword:  canary passphrase=canary": "dbPassword:  *** passphrase=***",
+      "Authorization: Bearer canary": "Authorization: ***",
       '{"password": "canary one"}': '{"password": ***}',
       "https://status.example/orders": "https://status.example/orders",
       "3 of 20 connections at 10:45": "3 of 20 connections at 10:45",
