@@ -28,11 +28,12 @@ export function bodyLimit(options?: BodyLimitOptions): Middleware {
       return;
     }
     const length = req.headers["content-length"];
-    if (length === undefined) countChunks(req, res, maxBytes);
-    else if (Number(length) > maxBytes) {
+    // Data of a chunked body may have arrived while asynchronous middleware ran in front.
+    if ((length === undefined ? req.readableLength : Number(length)) > maxBytes) {
       next(tooLarge(maxBytes));
       return;
     }
+    if (length === undefined) countChunks(req, res, maxBytes);
     next();
   };
 }
@@ -40,7 +41,7 @@ export function bodyLimit(options?: BodyLimitOptions): Middleware {
 // The HTTP parser passes every chunk to `push`, so this works however the request is read.
 function countChunks(req: IncomingMessage, res: ServerResponse, maxBytes: number): void {
   const push = req.push.bind(req);
-  let received = 0;
+  let received = req.readableLength;
   req.push = (chunk: unknown, encoding?: BufferEncoding): boolean => {
     if (received > maxBytes) {
       // The client has sent everything. Do not pass on the end, because a reader would treat the partial body as

@@ -3,6 +3,7 @@ import { Writable } from "node:stream";
 import { once } from "node:events";
 import { request } from "node:http";
 import { connect } from "node:net";
+import { setImmediate as untilLater } from "node:timers/promises";
 import { bodyLimit, jsonBody } from "@svc/json-body";
 import { ConfigurationError } from "@svc/options";
 import { notFound, problemHandler } from "@svc/problem";
@@ -66,6 +67,24 @@ for (const [name, express] of Object.entries(expressMajors)) {
       const answer = await sendChunks(`${server.url}/count`, ["a".repeat(60), "b".repeat(40)]);
       expect(answer.status).to.equal(200);
       expect(JSON.parse(answer.text)).to.deep.equal({ size: 100 });
+    });
+
+    it("LIM-3 counts what arrived while asynchronous middleware ran in front", async () => {
+      for (const sizes of [[60, 60], [60, 40], [101]]) {
+        const made = express();
+        made.use(async (req, _res, next) => {
+          while (!req.complete || req.readableLength < sizes.reduce((sum, size) => sum + size))
+            await untilLater();
+          next();
+        });
+        made.use(app());
+        await using server = await listen(made);
+        const answer = await sendChunks(
+          `${server.url}/count`,
+          sizes.map((size) => "a".repeat(size)),
+        );
+        expect(answer.status, sizes.join()).to.equal(sizes.join() === "60,40" ? 200 : 413);
+      }
     });
 
     it("LIM-2 rejects a Content-Length over the limit before the body is sent", async () => {
