@@ -120,8 +120,8 @@ export const setup: Mutants = {
   },
   "CFG-2": {
     file: "packages/express/src/start-service.ts",
-    find: "config: process.argv[2] ?? options.config",
-    replace: "config: options.config",
+    find: "file === undefined ? options : withFile(options ?? {}, file)",
+    replace: "options",
   },
   "CFG-3": {
     file: "packages/config/src/service-table.ts",

@@ -8,6 +8,7 @@ import {
 } from "@svc/config";
 import { reducedAuth, reducedMode } from "@svc/jwt-auth/plugin";
 import { ConfigurationError, type Definition, type Fault } from "@svc/options";
+import type { AnyPlugin } from "@svc/plugin";
 import { faultsOfHelmet } from "./own-options.ts";
 import { defaultPlugins } from "./plugins/built-in.ts";
 import type { Service } from "./service.ts";
@@ -67,10 +68,24 @@ function placeOf(options: object | undefined): object {
 /** Returns the configuration sources; in the reduced profile that is only the environment (PROF-1). */
 function sourceOf(resolved: ResolvedServiceOptions): LoadOptions<SettingsByName, Record<never, object>> {
   const { config, env, profile } = resolved;
-  const plugins = Object.fromEntries(resolved.plugins.map(({ name, options }) => [name, options]));
+  const plugins = Object.fromEntries(
+    resolved.plugins.map((plugin) => [plugin.name, withCode(plugin, resolved.codeOf)]),
+  );
   if (profile === "reduced") return { env, ...reducedPlugins(plugins, env ?? processEnvironment()) };
   const inline = typeof config === "object" && "toml" in config;
   return { ...(inline ? { text: config.toml } : { file: config }), env, plugins, defaultPlugins };
+}
+
+/** Returns the definition of a plugin's options, whose check of combinations also sees the options in code. */
+function withCode(plugin: AnyPlugin, codeOf: ResolvedServiceOptions["codeOf"]): Definition {
+  return {
+    ...plugin.options,
+    faultsOf(settings, name) {
+      // The start of the plugin reports invalid options in code.
+      const code = attempt(() => codeOf(plugin), []);
+      return code === undefined ? [] : plugin.options.faultsOf({ ...settings, ...code }, name);
+    },
+  };
 }
 
 /** Returns the fixed set of plugins in the reduced profile. Tenancy sources enable tenancy (TEN-11). */

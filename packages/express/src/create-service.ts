@@ -10,7 +10,7 @@ import { configure, unusedCode } from "./configure.ts";
 import { edgeLayers, ownLimitsOf } from "./edge.ts";
 import { frameworkRoutes } from "./framework-routes.ts";
 import { createHttpServer } from "./http-server.ts";
-import { trackRequests } from "./in-flight.ts";
+import { type InFlight, trackRequests } from "./in-flight.ts";
 import { serviceLogger } from "./own-logger.ts";
 import { faultsOfOwn } from "./own-options.ts";
 import { closeOwnLater } from "./plugins/close-own.ts";
@@ -70,8 +70,9 @@ async function build(options: object | undefined): Promise<Service> {
   refuseLayers(app);
 
   const hooks = createStopHooks(hookTimeoutMs, () => log);
+  let made: Assembled | undefined;
   try {
-    const made = await assemble({ resolved, config }, app, log, hooks);
+    made = await assemble({ resolved, config }, app, log, hooks);
     ({ service } = made);
     if (resolved.work.role !== "worker") await resolved.routes?.(app, service);
     made.framework.place(app);
@@ -83,10 +84,18 @@ async function build(options: object | undefined): Promise<Service> {
     app.use(problemHandler({ debug: settings.debug, logger: log }));
     return service;
   } catch (error) {
-    // Connections and timers opened by plugins and routes would keep the process alive.
+    // The timers would keep the application in memory, and connections opened by plugins and routes the process alive.
+    made?.inFlight.stop();
     for (const phase of stopPhases) await hooks.run(phase);
     throw error;
   }
+}
+
+/** A service whose application has no routes yet. */
+interface Assembled {
+  readonly service: Service;
+  readonly framework: ReturnType<typeof frameworkRoutes>;
+  readonly inFlight: InFlight;
 }
 
 /** Starts the plugins, and adds their layers and the service's own to the application. */
@@ -95,7 +104,7 @@ async function assemble(
   app: Express,
   log: ServiceLogger,
   hooks: StopHooks,
-): Promise<{ readonly service: Service; readonly framework: ReturnType<typeof frameworkRoutes> }> {
+): Promise<Assembled> {
   const { service: settings } = config;
   app.disable("x-powered-by");
   app.set("etag", settings.etag ? "weak" : false);
@@ -150,7 +159,7 @@ async function assemble(
   // Only probes and scrapers send requests to a worker, so it needs neither authentication nor tenancy.
   const probed = (each: PluginParts): PluginParts => ({ edge: each.edge, routes: each.routes });
   const layered = serves ? all : all.map(probed);
-  const hasOwnLimits = ownLimitsOf(layered);
+  const hasOwnLimits = ownLimitsOf(layered, log);
   const isWeb = serves && resolved.kind === "web";
   const web = isWeb ? webEdge(resolved, config) : undefined;
   const edge = edgeLayers(settings, layered, hasOwnLimits, web, resolved, log);
@@ -227,7 +236,7 @@ async function assemble(
     { ...plugins.parts },
     Object.getOwnPropertyDescriptors(bare),
   ) as unknown as Service;
-  return { service, framework };
+  return { service, framework, inFlight };
 }
 
 function originsOf(port: number): readonly string[] {

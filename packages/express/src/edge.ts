@@ -63,10 +63,21 @@ export function edgeLayers(
   return layers.filter((layer) => layer !== undefined);
 }
 
-/** Returns a function that returns whether a plugin applies its own limits to a request; undefined if no plugin does. */
-export function ownLimitsOf(plugins: readonly PluginParts[]): PluginParts["hasOwnLimits"] {
+/**
+ * Returns a function that returns whether a plugin applies its own limits to a request; undefined if no plugin does. If the
+ * function of a plugin throws, the limits of the service apply: the server would end the process otherwise.
+ */
+export function ownLimitsOf(plugins: readonly PluginParts[], logger: Logger): PluginParts["hasOwnLimits"] {
   const all = plugins.flatMap((each) => each.hasOwnLimits ?? []);
-  return all.length === 0 ? undefined : (req) => all.some((hasOwnLimits) => hasOwnLimits(req));
+  if (all.length === 0) return undefined;
+  return (req) => {
+    try {
+      return all.some((hasOwnLimits) => hasOwnLimits(req));
+    } catch (err) {
+      logger.error({ err }, "hasOwnLimits() of a plugin threw; the limits of the service apply");
+      return false;
+    }
+  };
 }
 
 function unless(exempt: PluginParts["hasOwnLimits"], layer: Middleware): Middleware {
@@ -74,9 +85,11 @@ function unless(exempt: PluginParts["hasOwnLimits"], layer: Middleware): Middlew
   return (req, res, next) => (exempt(req) ? next() : layer(req, res, next));
 }
 
+/** Returns the paths that probes and scrapers request by the address of the process. */
 function calledByAddress(plugins: readonly PluginParts[]): ReadonlySet<string> {
   const routes = plugins.flatMap((each) => each.routes ?? []);
-  return new Set(["/health", "/ready", ...routes.map(({ path }) => path)]);
+  const called = routes.filter((route) => route.calledByAddress === true);
+  return new Set(["/health", "/ready", ...called.map(({ path }) => path)]);
 }
 
 // A local service does not use https; headers that require https would lock out the browser.

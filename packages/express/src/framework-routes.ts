@@ -1,10 +1,12 @@
 import { type Middleware, routedPathOf, setRouteTemplate } from "@svc/context";
-import type { FrameworkRoute } from "@svc/plugin";
+import { compose, type FrameworkRoute } from "@svc/plugin";
 import { methodNotAllowed, sendProblem } from "@svc/problem";
 import { claimOn, type RoutedApp } from "./claimed-paths.ts";
 
 /** Returns the framework's routes. Most of them run after the application's routes; some must run before them. */
-export function frameworkRoutes(routes: readonly FrameworkRoute[]) {
+export function frameworkRoutes(given: readonly FrameworkRoute[]) {
+  // Express 4 ignores the promise of a handler, and `dispatcher()` returns none to Express 5.
+  const routes = given.map(({ path, handler }) => ({ path, handler: compose([handler]) }));
   const behind = new Map<string, Answer>();
   const inFront = new Map<string, Answer>();
   const dispatchFront = dispatcher(inFront);

@@ -16,7 +16,14 @@ export type { OwnDatabase, OwnPool } from "./plugins/own-database.ts";
 export type { MetricsCode } from "./plugins/own-registry.ts";
 export { serve, type Serving } from "./serve.ts";
 export type { ServeOptions } from "./serve-options.ts";
-export type { OwnPlugins, PluginSettings, QueueSettings, Service, ServiceLogger } from "./service.ts";
+export type {
+  DefinedTasks,
+  OwnPlugins,
+  PluginSettings,
+  QueueSettings,
+  Service,
+  ServiceLogger,
+} from "./service.ts";
 export type { AuthCode, OpenApiCode, QueueCode, RagCode, ServiceOptions } from "./service-options.ts";
 export { configurationExitCode, startService } from "./start-service.ts";
 export type { RollupDraft, ServiceRollups } from "@svc/rollups/plugin";

@@ -23,23 +23,24 @@ export interface JobCode {
 }
 
 // TypeScript checks method parameters less strictly, so a handler can declare the payload type that it expects.
-interface Handlers {
-  job(payload: unknown, job: JobContext, service: Service): unknown;
-  subscriber(event: EventEnvelope, job: JobContext, service: Service): unknown;
+interface Handlers<S> {
+  job(payload: unknown, job: JobContext, service: S): unknown;
+  subscriber(event: EventEnvelope, job: JobContext, service: S): unknown;
 }
 
 /** Handles the jobs of a task: like a handler in `@svc/job-table`, with the service as third argument. */
-export type ServiceJobHandler = Handlers["job"];
+export type ServiceJobHandler<S = Service> = Handlers<S>["job"];
 
 /** Handlers by task. */
-export type ServiceJobs = Readonly<Record<string, ServiceJobHandler>>;
+export type ServiceJobs<S = Service> = Readonly<Record<string, ServiceJobHandler<S>>>;
 
 /**
  * The handlers of all tasks of `defineTasks()`, with their payloads, for the option `jobs`:
- * `const jobs: ServiceTaskHandlers<typeof tasks> = { ... }`. An unknown or missing task does not compile.
+ * `const jobs: ServiceTaskHandlers<typeof tasks> = { ... }`. An unknown or missing task does not compile. `S` is the type of the
+ * service, for example `Service<{ audit: typeof auditPlugin }, typeof tasks>`.
  */
-export type ServiceTaskHandlers<T extends { readonly types?: TaskTypes | undefined }> = {
-  readonly [N in keyof Received<T>]: (payload: Received<T>[N], job: JobContext, service: Service) => unknown;
+export type ServiceTaskHandlers<T extends { readonly types?: TaskTypes | undefined }, S = Service> = {
+  readonly [N in keyof Received<T>]: (payload: Received<T>[N], job: JobContext, service: S) => unknown;
 };
 
 interface TaskTypes {
@@ -49,10 +50,12 @@ interface TaskTypes {
 type Received<T extends { readonly types?: TaskTypes | undefined }> = NonNullable<T["types"]>["received"];
 
 /** Handles an event: like a subscriber in `@svc/events`, with the service as third argument. */
-export type ServiceSubscriber = Handlers["subscriber"];
+export type ServiceSubscriber<S = Service> = Handlers<S>["subscriber"];
 
 /** Subscribers by event type and stable name. */
-export type ServiceSubscribers = Readonly<Record<string, Readonly<Record<string, ServiceSubscriber>>>>;
+export type ServiceSubscribers<S = Service> = Readonly<
+  Record<string, Readonly<Record<string, ServiceSubscriber<S>>>>
+>;
 
 /** Returns the handlers as a worker needs them, without the service argument. */
 function boundJobs(jobs: ServiceJobs, serviceOf: () => Service): Record<string, JobHandler> {

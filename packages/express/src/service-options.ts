@@ -77,21 +77,26 @@ export type ServiceOptions<
 interface BuiltInOptions<P extends OwnPlugins, T extends DefinedTasks>
   extends
     OwnConnections,
-    Omit<OptionsOf<typeof serviceOptions>, "routes" | "plugins" | "jobs" | "subscribers" | "schedules"> {
+    Omit<
+      OptionsOf<typeof serviceOptions>,
+      "routes" | "middleware" | "plugins" | "jobs" | "subscribers" | "schedules"
+    > {
   /** Registers the application's routes. Called once, before the service starts. Default none. */
-  readonly routes?: ((app: Express, service: Service<P, T>) => void | Promise<void>) | undefined;
+  readonly routes?: ((app: Express, service: Service<P, T>) => unknown) | undefined;
+  /** Middleware that runs for every request, after the request id is set and before the routes. Default none. */
+  readonly middleware?: readonly Middleware[] | undefined;
   /** Custom plugins; each is switched on by its name in `[plugins] enabled`. Default none. */
   readonly plugins?: P | undefined;
   /**
    * Handlers by task, `(payload, job, service) => ...`. Requires the plugin `queue`. Default none: this process runs no
    * jobs.
    */
-  readonly jobs?: ServiceJobs | undefined;
+  readonly jobs?: ServiceJobs<Service<P, T>> | undefined;
   /**
    * Subscribers by event type and name, `(event, job, service) => ...`; each call runs as a job. Requires the plugins
    * `events` and `queue`. Default none.
    */
-  readonly subscribers?: ServiceSubscribers | undefined;
+  readonly subscribers?: ServiceSubscribers<Service<P, T>> | undefined;
   /**
    * Job schedules by name: `{ cron: "30 2 * * *", zone: "Europe/Berlin", task }` or `{ everySeconds: 60, task }`.
    * Requires the plugin `queue` and, if this process runs jobs, a handler in `jobs` for every task. Default none.
@@ -106,7 +111,12 @@ interface BuiltInOptions<P extends OwnPlugins, T extends DefinedTasks>
    * Options in code for the plugin `queue`: the guard of its page, and the tasks, which type `service.jobs` and `schedules`.
    * Default none.
    */
-  readonly queue?: (Omit<QueueCode, "tasks"> & { readonly tasks?: T | undefined }) | undefined;
+  readonly queue?:
+    | (Omit<QueueCode, "guard" | "tasks"> & {
+        readonly guard?: Middleware | undefined;
+        readonly tasks?: T | undefined;
+      })
+    | undefined;
   /**
    * Options in code for the plugin `openapi`: more members of `info`, descriptions of tags, the cookie with the token, and
    * routes that are middleware. Default none.
@@ -172,11 +182,10 @@ const serviceOptions = defineOptions("createService()", {
    * `web`. Default 3,600.
    */
   publicMaxAgeSeconds: { kind: k.optional(k.integer({ min: 0, max: 31_536_000 })) },
-  routes: { kind: k.optional(k.func<(app: Express, service: Service) => void | Promise<void>>()) },
+  routes: { kind: k.optional(k.func<(app: Express, service: Service) => unknown>()) },
   plugins: { kind: k.withDefault(pluginKind, {}) },
   /** An Express application to build on, of either major version. Default a new one. */
   app: { kind: k.optional(k.objectWith<Express>("an Express application", "use", "set", "get")) },
-  /** Middleware that runs for every request, after the request id is set and before the routes. Default none. */
   middleware: { kind: k.withDefault(k.listOf(k.func<Middleware>()), []) },
   jobs: { kind: k.optional(k.objectWith<ServiceJobs>("an object with a handler for every task")) },
   subscribers: {
@@ -223,9 +232,10 @@ export function resolveServiceOptions(
   given: object | undefined,
   serviceOf: () => Service,
 ): ResolvedServiceOptions {
-  const { plugins: own = {}, ...others } = (given ?? {}) as { readonly plugins?: unknown };
+  const options: { readonly plugins?: unknown } = given ?? {};
+  const { plugins: own = {} } = options;
   const plugins = [
-    ...withOwnConnections(builtInPlugins, others),
+    ...withOwnConnections(builtInPlugins, options),
     ...(pluginKind.accepts(own) ? Object.values(own) : []),
   ] as AnyPlugin[];
   const ofPlugins = Object.fromEntries(
@@ -242,13 +252,15 @@ export function resolveServiceOptions(
   if (resolved.profile === "reduced") refuseInReduced(resolved);
   refuseNames(resolved.plugins, builtInPlugins, [...Object.keys(keys), ...serviceMembers]);
   const code = resolved as unknown as Readonly<Record<string, object | undefined>>;
-  const checked = new Map(plugins.map((plugin) => [plugin.name, codeOptions(plugin, code[plugin.name])]));
+  // Without any option in code, check only an enabled plugin, which may require one.
+  const withCode = plugins.filter(({ name }) => code[name] !== undefined);
+  const checked = new Map(withCode.map((plugin) => [plugin.name, codeOptions(plugin, code[plugin.name])]));
   const queue = checked.get("queue");
   return {
     ...resolved,
     plugins,
-    codeOf: ({ name }) => checked.get(name) ?? {},
-    withCode: plugins.flatMap(({ name }) => (code[name] === undefined ? [] : [name])),
+    codeOf: (plugin) => checked.get(plugin.name) ?? codeOptions(plugin, undefined),
+    withCode: withCode.map(({ name }) => name),
     work: resolveJobCode({ jobs, subscribers, schedules, role, db }, queue, resolved.profile, serviceOf),
   };
 }

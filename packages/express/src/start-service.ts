@@ -1,6 +1,6 @@
 import { ConfigurationError } from "@svc/options";
 import { createService } from "./create-service.ts";
-import type { Service } from "./service.ts";
+import type { DefinedTasks, OwnPlugins, Service } from "./service.ts";
 import type { ServiceOptions } from "./service-options.ts";
 
 /** Process exit code for an invalid configuration (CFG-14). */
@@ -11,10 +11,14 @@ export const configurationExitCode = 2;
  * of the configuration file (CFG-2). Writes an error to standard error and exits the process, with exit code 2 for an
  * invalid configuration and 1 for other errors.
  */
-export async function startService(options: ServiceOptions = {}): Promise<Service> {
+export async function startService<
+  P extends OwnPlugins = Record<never, never>,
+  T extends DefinedTasks = DefinedTasks,
+>(options?: ServiceOptions<P, T>): Promise<Service<P, T>> {
   process.on("SIGTERM", stopEarly);
   try {
-    const service = await createService({ ...options, config: process.argv[2] ?? options.config });
+    const [, , file] = process.argv;
+    const service = await createService<P, T>(file === undefined ? options : withFile(options ?? {}, file));
     const started = service.start();
     // Remove the listener only after the service has added its own: without any listener, a pending signal would be
     // lost.
@@ -25,6 +29,13 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     process.stderr.write(`${explain(error)}\n`);
     process.exit(error instanceof ConfigurationError ? configurationExitCode : 1);
   }
+}
+
+/** Returns a copy of the options with another configuration file. Members of a class stay, which a spread would drop. */
+function withFile<O extends object>(options: O, file: string): O {
+  const members = Object.getOwnPropertyDescriptors(options);
+  const config = { value: file, enumerable: true };
+  return Object.create(Object.getPrototypeOf(options) as object | null, { ...members, config }) as O;
 }
 
 // The service has not accepted a request yet, so it can exit immediately.

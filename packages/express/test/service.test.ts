@@ -1,6 +1,8 @@
+import { mock } from "node:test";
 import type { ReadinessCheck } from "@svc/context";
 import { freePort } from "@svc/dev-services";
 import { ConfigurationError } from "@svc/options";
+import { rejection } from "@svc/test-support";
 import { expect } from "chai";
 import { propagationHeaders } from "@svc/request-id";
 import express5 from "express";
@@ -276,6 +278,24 @@ describe("a service", () => {
     });
     expect(await made.then(undefined, (error: unknown) => String(error))).to.equal("Error: no schema");
     expect(ran).to.deep.equal(["intake", "work", "flush", "close"]);
+  });
+
+  it("leaves no timer when routes() throws", async () => {
+    const set = mock.method(globalThis, "setInterval");
+    const clear = mock.method(globalThis, "clearInterval");
+    try {
+      const routes = (): never => {
+        throw new Error("no schema");
+      };
+      expect((await rejection(makeService({ routes }))).message).to.equal("no schema");
+      const made = set.mock.calls.map(({ result }) => result);
+      const cleared = new Set<unknown>(clear.mock.calls.map(({ arguments: [timer] }) => timer));
+      expect(made).to.have.length.above(0);
+      expect(made.filter((timer) => !cleared.has(timer))).to.have.length(0);
+    } finally {
+      set.mock.restore();
+      clear.mock.restore();
+    }
   });
 
   it("rejects start() when the port is in use, and leaves no signal handlers", async () => {

@@ -1,11 +1,11 @@
 import {
   ConfigurationError,
   type Fault,
+  isOptionsObject,
   type Kind,
   type Kinds,
   objectWith,
   resolveOptions,
-  withNames,
 } from "@svc/options";
 import type { AnyPlugin } from "@svc/plugin";
 
@@ -23,7 +23,8 @@ export function codeObject(plugin: AnyPlugin): Kind<unknown> {
   const own = codeKinds(plugin)[plugin.name];
   if (own !== undefined) return own;
   const members = Object.keys(codeKinds(plugin));
-  return { ...objectWith<object>(`an object { ${members.join(", ")} }`), members };
+  const object = objectWith<object>(`an object { ${members.join(", ")} }`);
+  return { ...object, accepts: isOptionsObject, members };
 }
 
 /**
@@ -37,7 +38,7 @@ export function codeOptions(plugin: AnyPlugin, given: object | undefined): Reado
   const kinds = codeKinds(plugin);
   const names = { subject: "createService()", of: (option: string) => nameInCode(name, option) };
   const options = given !== undefined && Object.hasOwn(kinds, name) ? { [name]: given } : given;
-  return resolveOptions("createService()", withNames(options ?? {}, names), kinds);
+  return resolveOptions("createService()", options, kinds, names);
 }
 
 /** Returns the name of a plugin's code option in `createService()`. */
