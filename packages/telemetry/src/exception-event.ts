@@ -3,6 +3,8 @@ import { cutText, MAX_TEXT } from "./attributes.ts";
 
 /** Longest recorded stack, in characters. */
 export const MAX_STACK = 8192;
+/** Number of errors in an error that are searched for an SQLSTATE. */
+const MAX_ERRORS = 1000;
 const NAME = /^[^\n:]*$/;
 
 /** Attributes of the event `exception` (TRACE-17). */
@@ -47,15 +49,28 @@ function textIn(error: Error, member: "name" | "message" | "stack"): string {
   }
 }
 
-/** Returns the SQLSTATE of an error, of a cause, or of an error in an `AggregateError`. */
+/** Returns the SQLSTATE of an error, of a cause, or of an error in an `AggregateError`, at any depth. */
 function sqlStateIn(error: Error): string | undefined {
   try {
-    const all = error instanceof AggregateError ? [error, ...(error.errors as unknown[])] : [error];
-    return all.map(sqlStateOf).find((state) => state !== undefined);
+    const all = new Set<unknown>([error]);
+    // The loop also visits the errors that it adds.
+    for (const each of all) {
+      const state = sqlStateOf(each);
+      if (state !== undefined) return state;
+      for (const inner of innerErrors(each)) {
+        if (all.size < MAX_ERRORS) all.add(inner);
+      }
+    }
   } catch {
     // A getter threw, and PostgreSQL errors have no getters.
-    return undefined;
   }
+  return undefined;
+}
+
+function innerErrors(error: unknown): readonly unknown[] {
+  if (!(error instanceof Error)) return [];
+  const errors = error instanceof AggregateError ? (error.errors as readonly unknown[]) : [];
+  return error.cause === undefined ? errors : [error.cause, ...errors];
 }
 
 /** Returns the stack, with the message in its first line truncated like the message itself. */

@@ -1,7 +1,7 @@
-import type { Logger } from "@svc/context";
 import { safeLogger } from "@svc/resilience";
 import type { HrTime } from "@opentelemetry/api";
 import type { ReadableSpan, SpanProcessor } from "@opentelemetry/sdk-trace";
+import type { TelemetryLogger } from "./options.ts";
 import type { RecordedSpan } from "./recorded-span.ts";
 import { type ExportCounts, noCounts } from "./readiness.ts";
 
@@ -39,7 +39,7 @@ export function memoryExporter(): LocalExporter {
 }
 
 /** Writes each span as a log line at the level INFO. */
-export function consoleExporter(logger: Logger | undefined): LocalExporter {
+export function consoleExporter(logger: TelemetryLogger | undefined): LocalExporter {
   const log = safeLogger(logger);
   let exported = 0;
   return {

@@ -3,6 +3,9 @@ import type { Logger } from "@svc/context";
 import { isHttpUrl } from "./endpoint.ts";
 import { areHeaders } from "./header-variables.ts";
 
+/** The methods of a logger that this package calls. */
+export type TelemetryLogger = Pick<Logger, "info" | "warn" | "error">;
+
 /** A URL that receives spans; empty for none. May contain a password, so its value is never shown. */
 export const endpointKind: k.Kind<string> = k.secret({
   expects: "an http or https URL, such as http://127.0.0.1:4318",
@@ -67,7 +70,7 @@ export const telemetryOptions = defineOptions("telemetry()", {
     inFile: inSeconds(k.number({ min: 0.01, max: 9 })),
   },
   /** Receives warnings about tracing itself, and the spans of the exporter `console`. Default: none. */
-  logger: { kind: k.optional(k.objectWith<Logger>("a logger", "info", "warn")) },
+  logger: { kind: k.optional(k.objectWith<TelemetryLogger>("a logger", "info", "warn", "error")) },
   /** Clock in milliseconds for the intervals between warnings. Default: `performance.now`. */
   now: { kind: k.monotonicClock },
 }).withCheck(({ exporter, logger }, name) => {

@@ -26,6 +26,7 @@ export function scrubForeignSpans(
   { recordStatement, failures, onDropped }: ScrubOptions,
 ): SpanProcessor {
   const spanOfStatement = createSpanOfStatement(recordStatement);
+  const recordException = createRecordException(failures);
 
   /** Returns a copy, because the application may still use the span. */
   function scrubbed(span: ReadableSpan): ReadableSpan {
@@ -61,12 +62,13 @@ export function scrubForeignSpans(
 
   return {
     onStart(span, context) {
-      if (!isOwn(span)) recordSafely(span, failures);
+      // A handler reaches the spans of this package too, with `trace.getActiveSpan()`.
+      span.recordException = recordException;
       output.onStart(span, context);
     },
     onEnd(span) {
       // Almost no span of this package needs a copy.
-      if (isOwn(span) && span.events.length === 0 && areAllowed(span.attributes)) return output.onEnd(span);
+      if (isOwn(span) && isSafe(span)) return output.onEnd(span);
       let safe: ReadableSpan;
       try {
         safe = scrubbed(span);
@@ -85,15 +87,23 @@ function isOwn({ instrumentationScope }: ReadableSpan): boolean {
   return instrumentationScope.name === SCOPE;
 }
 
+/** Returns whether a span has nothing but attributes that may be recorded. */
+function isSafe({ events, links, status, attributes }: ReadableSpan): boolean {
+  return events.length === 0 && links.length === 0 && status.message === undefined && areAllowed(attributes);
+}
+
 /**
- * Makes a span apply TRACE-17 when it records an error: the rules need the error's causes, which the event does not contain.
+ * Returns a method for all spans that applies TRACE-17 to a recorded error: the rules need the error's causes, which the event
+ * does not contain.
  */
-function recordSafely(span: Span, failures: Failures): void {
-  const record = span.recordException.bind(span);
-  span.recordException = function (error, time) {
-    if (!(error instanceof Error)) return record(error, time);
+function createRecordException(failures: Failures): Span["recordException"] {
+  return function (this: Span, error, time) {
+    if (!(error instanceof Error)) {
+      (Object.getPrototypeOf(this) as Span).recordException.call(this, error, time);
+      return;
+    }
     try {
-      span.addEvent("exception", exceptionAttributes(error), time);
+      this.addEvent("exception", exceptionAttributes(error), time);
     } catch (failure) {
       failures.report(failure);
     }

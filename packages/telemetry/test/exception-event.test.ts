@@ -20,6 +20,32 @@ describe("exceptionAttributes() of unusual errors", () => {
     expect(attributes).to.include({ "error.type": "23505" });
     expect(JSON.stringify(attributes)).not.to.contain("secret");
   });
+
+  it("TRACE-15 omits the message of an error whose cause is an AggregateError with an error of PostgreSQL", () => {
+    const cause = new AggregateError([new Error("x", { cause: databaseError() })]);
+    for (const error of [
+      new Error(`outer: ${SECRET}`, { cause }),
+      new AggregateError([cause], `outer: ${SECRET}`),
+      new Error(`outer: ${SECRET}`, { cause: new Error("middle", { cause }) }),
+    ]) {
+      const attributes = exceptionAttributes(error);
+      expect(attributes).to.include({ "error.type": "22P02" });
+      expect(JSON.stringify(attributes)).not.to.contain(SECRET);
+    }
+  });
+
+  it("TRACE-21 reads errors that contain each other, and a list of any length, to an end", () => {
+    const error = new AggregateError([], "in a cycle");
+    error.errors.push(error, new Error("inner", { cause: error }));
+    const long = new AggregateError(
+      Array(100_000)
+        .fill(undefined)
+        .map(() => new Error("one")),
+      "long",
+    );
+    expect(exceptionAttributes(error)).to.include({ "exception.message": "in a cycle" });
+    expect(exceptionAttributes(long)).to.include({ "exception.message": "long" });
+  });
 });
 
 describe("the event of an exception", () => {

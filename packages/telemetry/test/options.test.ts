@@ -57,7 +57,7 @@ const wrong: readonly (readonly [option: string, value: unknown, fault: string])
   ["exportTimeoutMs", 600_001, "must be a number from 10 to 600000; it is 600001"],
   ["shutdownTimeoutMs", 9_001, "must be a number from 10 to 9000; it is 9001"],
   ["shutdownTimeoutMs", Infinity, "must be a number from 10 to 9000; it is Infinity"],
-  ["logger", {}, "must be a logger (an object with info(), warn()); it is an object"],
+  ["logger", {}, "must be a logger (an object with info(), warn(), error()); it is an object"],
   ["now", 5, "must be a function; it is 5"],
   ["sampelRatio", 1, "is unknown; did you mean sampleRatio?"],
 ];
@@ -102,6 +102,10 @@ describe("the options of telemetry()", () => {
       'logger: is required with exporter = "console"',
     ]);
     expect(faultsOf({ exporter: "console", logger: collectingLogger() })).to.deep.equal([]);
+  });
+
+  it("accept the console, which has no fatal(), as the logger", async () => {
+    await telemetry({ service: "orders", logger: console }).stop();
   });
 
   it("accept the bounds of each range, empty endpoints and path templates", () => {

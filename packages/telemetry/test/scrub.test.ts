@@ -201,18 +201,37 @@ describe("scrubForeignSpans()", () => {
     });
   }
 
-  it("TRACE-15 drops the message of an error that repeats the message of its cause with an SQLSTATE", () => {
-    const cause = Object.assign(new Error("(email)=(secret)"), { code: "23505" });
-    const error = new Error(`cannot save: ${cause.message}`, { cause });
-    const { events } = scrubbed("app", "work", {}, (open) => open.recordException(error));
-    expect(JSON.stringify(events)).not.to.contain("secret");
-  });
+  for (const scope of ["app", "@svc/telemetry"]) {
+    it(`TRACE-15 drops the message of an error that repeats that of its cause with an SQLSTATE, in scope ${scope}`, () => {
+      const cause = Object.assign(new Error("(email)=(secret)"), { code: "23505" });
+      const error = new Error(`cannot save: ${cause.message}`, { cause });
+      const { events } = scrubbed(scope, "work", {}, (open) => open.recordException(error));
+      expect(events).to.have.lengthOf(1);
+      expect(JSON.stringify(events)).not.to.contain("secret");
+    });
+  }
 
   it("leaves a span of this package unchanged", () => {
     const attributes = { "jfast.tenant_id": "acme" };
     let made: api.Span | undefined;
     const { raw } = scrubbed("@svc/telemetry", "GET /", { attributes }, (open) => (made = open));
     expect(raw).to.equal(made);
+  });
+
+  it("TRACE-15 drops what the application adds to a span of this package: the message of its status", () => {
+    const { raw } = scrubbed("@svc/telemetry", "GET /", {}, (open) =>
+      open.setStatus({ code: api.SpanStatusCode.ERROR, message: "secret" }),
+    );
+    expect(raw.status).to.deep.equal({ code: api.SpanStatusCode.ERROR });
+  });
+
+  it("TRACE-15 drops what the application adds to a span of this package: the attributes of a link", () => {
+    const context = { traceId: "1".repeat(32), spanId: "2".repeat(16), traceFlags: 1 };
+    const { raw, attributesDropped } = scrubbed("@svc/telemetry", "GET /", {}, (open) =>
+      open.addLink({ context, attributes: { "user.email": "secret" } }),
+    );
+    expect(raw.links).to.deep.equal([{ context }]);
+    expect(attributesDropped).to.equal(1);
   });
 
   it("TRACE-21 drops a span that cannot be read, and does not fail the application", () => {

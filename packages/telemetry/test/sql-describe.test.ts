@@ -11,6 +11,9 @@ describe("describeStatement()", () => {
     ["select a from t x where b in ($1, $2) order by a, b limit 5 for update skip locked;", "SELECT", "t"],
     ["select extract(epoch from a), a is distinct from b from only t", "SELECT", "t"],
     ["select count(*) from t -- join u\n", "SELECT", "t"],
+    ["select a.from from t as a", "SELECT", "t"],
+    ["select a . into, (a).using, 1 as from from t as a", "SELECT", "t"],
+    ["update t as a set b = a.from, c = a.join", "UPDATE", "t"],
     ["insert into Shop.orders (a, b) values ($1, 'from x'), ($2, ';') returning id", "INSERT", "Shop.orders"],
     [
       "insert into t values ($1) on conflict (a) do update set b = excluded.b where t.b is distinct from excluded.b",

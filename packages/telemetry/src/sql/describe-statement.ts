@@ -34,6 +34,8 @@ const OPERATIONS = setOf(
 const MAIN_OPERATIONS = setOf("SELECT INSERT UPDATE DELETE MERGE VALUES TABLE");
 const AFTER_FROM = setOf("WHERE GROUP HAVING WINDOW ORDER LIMIT OFFSET FETCH FOR");
 const TABLE_WORDS = setOf("FROM INTO USING JOIN");
+// After these, such a word is an operator, as in `is distinct from`, or a column: PostgreSQL allows `t.from` and `as from`.
+const BEFORE_OTHER_USE = setOf("DISTINCT . AS");
 
 function setOf(words: string): ReadonlySet<string> {
   return new Set(words.split(/\s+/));
@@ -135,9 +137,9 @@ function endsFrom(parts: readonly string[], afterName: number): boolean {
   return at >= parts.length || AFTER_FROM.has(wordAt(parts, at));
 }
 
-/** Returns whether a table follows; the word in `is distinct from` is an operator. */
+/** Returns whether a table follows. */
 function isTableWord(parts: readonly string[], at: number): boolean {
-  return TABLE_WORDS.has(wordAt(parts, at)) && wordAt(parts, at - 1) !== "DISTINCT";
+  return TABLE_WORDS.has(wordAt(parts, at)) && !BEFORE_OTHER_USE.has(wordAt(parts, at - 1));
 }
 
 function wordAt(parts: readonly string[], at: number): string {
