@@ -35,9 +35,9 @@ export async function boundedGet(
   const read = readAnswer(client, path, headers, bytes, ended.signal);
   const timer = sleep(ms, undefined, { signal: ended.signal }).catch(() => undefined);
   const stop = (): void => ended.abort();
-  signal?.addEventListener("abort", stop, { once: true });
-  if (signal?.aborted === true) stop();
   try {
+    signal?.addEventListener("abort", stop, { once: true });
+    if (signal?.aborted === true) stop();
     return await Promise.race([read, timer]);
   } finally {
     signal?.removeEventListener("abort", stop);

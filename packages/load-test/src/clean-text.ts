@@ -7,7 +7,10 @@ export function cleanText(text: string, token: string | undefined): string {
   return hidden.length > 200 ? `${hidden.slice(0, 199)}…` : hidden;
 }
 
-/** Replaces every occurrence of the token in a string. */
+/** Replaces every occurrence of the token in a string, also as it is written in a URL, a form and JSON. */
 export function hideToken(text: string, token: string | undefined): string {
-  return token === undefined ? text : text.replaceAll(token, "[token]");
+  if (token === undefined) return text;
+  const form = new URLSearchParams({ "": token }).toString().slice(1);
+  const forms = new Set([token, encodeURIComponent(token), form, JSON.stringify(token).slice(1, -1)]);
+  return [...forms].reduce((hidden, each) => hidden.replaceAll(each, "[token]"), text);
 }

@@ -43,8 +43,15 @@ export async function readDescription(
   }
   const { openapi, swagger } = document;
   if (typeof openapi === "string" && /^3\.[01](?:\.|$)/.test(openapi)) return document;
-  const version = cleanText(JSON.stringify(openapi ?? swagger) ?? "no version", token);
+  const version = cleanText(versionText(openapi ?? swagger), token);
   throw unreadable(`GET ${path} answered ${version}, not OpenAPI 3.0 or 3.1`);
+}
+
+/** Does not write objects, because they may be nested too deeply for `JSON.stringify()`. */
+function versionText(version: unknown): string {
+  if (version === undefined) return "no version";
+  const isShort = typeof version === "string" || typeof version === "number";
+  return isShort ? JSON.stringify(version) : "a version that is not a string";
 }
 
 function parse(body: string): Description | undefined {

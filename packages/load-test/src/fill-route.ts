@@ -1,5 +1,6 @@
 import { type Description, isRecord } from "./description.ts";
 import { bodyExample, parameterValue } from "./examples.ts";
+import { isHeaderName, ownHeaders } from "./headers.ts";
 import { resolve } from "./references.ts";
 
 /** A request built from the values in the OpenAPI description, or the reason why it cannot be built. */
@@ -51,6 +52,8 @@ export function fillRoute(
       if (given.has("cookie")) continue;
       return { reason: `cookie ${name} is required; give it with -H` };
     }
+    const problem = place === "header" ? problemOfHeader(name) : undefined;
+    if (problem !== undefined) return { reason: `header ${name} is required, but ${problem}` };
     const value = parameterValue(description, parameter);
     const values = (Array.isArray(value) ? (value as unknown[]) : [value]).map(textOf);
     if (!values.every((each) => each !== undefined) || values.join("") === "")
@@ -61,7 +64,7 @@ export function fillRoute(
     else return { reason: `the example of header ${name} is not ASCII` };
   }
   const body = method === "GET" ? { text: undefined } : bodyOf(description, operation);
-  if (body === undefined) return { reason: "the request body has no example" };
+  if ("reason" in body) return body;
   if (body.type !== undefined) headers["content-type"] = body.type;
   const target = query.length === 0 ? path : `${path}?${query.join("&")}`;
   if (!/^[\x21-\x7e]+$/.test(target)) return { reason: "the path has characters that a URL does not allow" };
@@ -78,10 +81,20 @@ function parametersOf(
   for (const { parameters } of [pathItem, operation]) {
     for (const each of Array.isArray(parameters) ? (parameters as unknown[]) : []) {
       const parameter = resolve(description, each);
-      if (parameter !== undefined) all.set(JSON.stringify([parameter["in"], parameter["name"]]), parameter);
+      if (parameter === undefined) continue;
+      const { in: place, name } = parameter;
+      if (typeof place === "string" && typeof name === "string")
+        all.set(JSON.stringify([place, name]), parameter);
     }
   }
   return [...all.values()];
+}
+
+/** Returns why no request can have a header; undefined if one can. */
+function problemOfHeader(name: string): string | undefined {
+  if (!isHeaderName(name)) return "its name is invalid";
+  // The HTTP client refuses these headers, and then sends no request at all.
+  return ownHeaders.has(name.toLowerCase()) ? "only the connection can set it" : undefined;
 }
 
 function textOf(value: unknown): string | undefined {
@@ -101,24 +114,32 @@ interface Body {
   readonly type?: string;
 }
 
-/** Returns the example of the request body in the first media type that has one. */
-function bodyOf(description: Description, operation: Description): Body | undefined {
+/** Returns the example of the request body in the first media type that has one, or the reason why there is none. */
+function bodyOf(description: Description, operation: Description): Body | { readonly reason: string } {
   const content = resolve(description, operation["requestBody"])?.["content"];
   for (const [type, media] of isRecord(content) ? Object.entries(content) : []) {
     const resolved = resolve(description, media);
     const example = resolved === undefined ? undefined : bodyExample(description, resolved);
     if (example === undefined) continue;
-    if (/^[\w.+-]+\/(?:[\w.+-]+\+)?json\b/i.test(type)) return { text: JSON.stringify(example), type };
-    if (/^application\/x-www-form-urlencoded\b/i.test(type) && isRecord(example)) {
-      const pairs = Object.entries(example).map(([name, value]) => [name, String(value)]);
-      return {
-        text: new URLSearchParams(Object.fromEntries(pairs) as Record<string, string>).toString(),
-        type,
-      };
+    try {
+      const text = bodyText(type, example);
+      if (text !== undefined) return { text, type };
+    } catch {
+      // It is nested too deeply, or the form has a member that is no text.
+      return { reason: "the example of the request body cannot be written" };
     }
-    if (/^text\//i.test(type) && typeof example === "string") return { text: example, type };
   }
-  return undefined;
+  return { reason: "the request body has no example" };
+}
+
+/** Returns an example in a media type; undefined if the type is not supported. */
+function bodyText(type: string, example: unknown): string | undefined {
+  if (/^[\w.+-]+\/(?:[\w.+-]+\+)?json\b/i.test(type)) return JSON.stringify(example);
+  if (/^application\/x-www-form-urlencoded\b/i.test(type) && isRecord(example)) {
+    const pairs = Object.entries(example).map(([name, value]) => [name, String(value)]);
+    return new URLSearchParams(Object.fromEntries(pairs) as Record<string, string>).toString();
+  }
+  return /^text\//i.test(type) && typeof example === "string" ? example : undefined;
 }
 
 /** Encodes a string for a URL. Replaces lone surrogates, which a description may contain and which cannot be encoded. */

@@ -22,7 +22,9 @@ export function k6Script(requests: readonly PlannedRequest[], settings: Settings
     route,
     method,
     path: hideToken(path, token),
-    headers: ofRoute,
+    headers: Object.fromEntries(
+      Object.entries(ofRoute).map(([name, value]) => [name, hideToken(value, token)]),
+    ),
     body: body === undefined ? null : hideToken(body, token),
   }));
   return `// k6 run ${needed.map((variable) => `-e ${variable}=...`).join(" ")} this-file.js

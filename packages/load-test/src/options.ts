@@ -91,27 +91,36 @@ export function resolveOptions(options: LoadTestOptions, nameOf: NameOf = (optio
     if (isNumber(value, least, most, isWhole)) return value;
     throw refused(nameOf(option), `a ${isWhole ? "whole " : ""}number from ${range(least, most)}`, value);
   };
+  const list = <T>(option: keyof LoadTestOptions, preset: readonly T[], allowed: string): readonly T[] => {
+    const value: unknown = options[option] ?? preset;
+    if (Array.isArray(value)) return value as readonly T[];
+    throw refused(nameOf(option), `a list of ${allowed}`, value);
+  };
   const { origin, prefix } = readUrl(options.url, nameOf("url"));
-  const clients = options.clients ?? [1, 4, 16, 64];
+  const clients = list("clients", [1, 4, 16, 64], `whole numbers from ${range(1, MOST_CLIENTS)}`);
   if (clients.length === 0 || !clients.every((count) => isNumber(count, 1, MOST_CLIENTS, true)))
     throw refused(
       nameOf("clients"),
       `whole numbers from ${range(1, MOST_CLIENTS)}`,
       clients.map(String).join(),
     );
-  const routes = options.routes ?? [];
+  const routes = list<string>("routes", [], "paths that begin with /");
   for (const route of routes) {
-    if (!/^\/(?!\/)[^\s#\\]*$/.test(route))
+    if (typeof route !== "string" || !/^\/(?!\/)[^\s#\\]*$/.test(route))
       throw refused(nameOf("routes"), "a path that begins with /", route);
   }
-  const chosen = options.methods ?? ["GET"];
+  const chosen = list("methods", ["GET"], methods.join(", "));
   for (const method of chosen) {
     if (!methods.includes(method)) throw refused(nameOf("methods"), `one of ${methods.join(", ")}`, method);
   }
   const { token } = options;
   // The message must not contain the token.
-  if (token !== undefined && !/^[\x21-\x7e]{1,16384}$/.test(token))
+  if (token !== undefined && (typeof token !== "string" || !/^[\x21-\x7e]{1,16384}$/.test(token)))
     throw usage(`${nameOf("token")} must be 1 to 16,384 visible ASCII characters`);
+  const includeFramework: unknown = options.includeFramework ?? false;
+  if (typeof includeFramework !== "boolean")
+    throw refused(nameOf("includeFramework"), "true or false", includeFramework);
+  checkObservers(options, nameOf);
   return {
     origin,
     prefix,
@@ -129,8 +138,22 @@ export function resolveOptions(options: LoadTestOptions, nameOf: NameOf = (optio
     timeoutSeconds: number("timeoutSeconds", 0.1, 3600, 10),
     maxP99Ms: number("maxP99Ms", 0, 3_600_000, 500),
     maxErrorRate: number("maxErrorRate", 0, 100, 1),
-    includeFramework: options.includeFramework ?? false,
+    includeFramework,
   };
+}
+
+/** An invalid observer would otherwise fail in the middle of the run. */
+function checkObservers({ signal, onProgress, onStep }: LoadTestOptions, nameOf: NameOf): void {
+  if (isGiven(signal) && !(signal instanceof AbortSignal))
+    throw refused(nameOf("signal"), "an AbortSignal", signal);
+  for (const [option, observer] of Object.entries({ onProgress, onStep })) {
+    if (isGiven(observer) && typeof observer !== "function")
+      throw refused(nameOf(option as "onProgress" | "onStep"), "a function", observer);
+  }
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null;
 }
 
 function readUrl(text: string, name: string): Pick<Settings, "origin" | "prefix"> {
@@ -154,8 +177,14 @@ function range(least: number, most: number): string {
 }
 
 function refused(name: string, allowed: string, value: unknown): LoadTestError {
-  const shown = typeof value === "number" ? String(value) : (JSON.stringify(value) ?? String(value));
-  return usage(`${name} must be ${allowed}; got ${shown}`);
+  return usage(`${name} must be ${allowed}; got ${shown(value)}`);
+}
+
+function shown(value: unknown): string {
+  if (typeof value === "string") return JSON.stringify(value);
+  if (Array.isArray(value)) return "a list";
+  if (typeof value === "function") return "a function";
+  return typeof value === "object" && value !== null ? "an object" : String(value);
 }
 
 export function usage(message: string): LoadTestError {

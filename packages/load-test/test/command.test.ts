@@ -192,6 +192,15 @@ describe("the program", () => {
     expect(output).to.include("BROKEN");
   });
 
+  it("ends with the exit code of the command and without a message, even if the reader of its output has ended", async () => {
+    const child = spawn(process.execPath, ["--conditions=@svc/source", program, "--help"], {
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    child.stdout.destroy();
+    const [errors, [code]] = await Promise.all([text(child.stderr), once(child, "exit")]);
+    expect([errors, code]).to.deep.equal(["", 0]);
+  });
+
   it("hides its arguments from the process list, and ends with 130 and the table after SIGINT", async () => {
     await using target = await startTarget();
     const child = start(target, "-c", "1", "-d", "60", "--token", token);

@@ -29,6 +29,11 @@ describe("the description of the service", () => {
     ["Swagger 2.0", { description: { swagger: "2.0" } }, 'answered "2.0", not OpenAPI 3.0 or 3.1'],
     ["OpenAPI 4", { description: { openapi: "4.0.0" } }, 'answered "4.0.0", not OpenAPI 3.0 or 3.1'],
     ["a version that is a number", { description: { openapi: 3 } }, "answered 3, not OpenAPI 3.0 or 3.1"],
+    [
+      "a version that is nested deeply",
+      { description: `{"openapi":${"[".repeat(20_000)}${"]".repeat(20_000)}}` },
+      "answered a version that is not a string, not OpenAPI 3.0 or 3.1",
+    ],
     ["another object", { description: {} }, "answered no version, not OpenAPI 3.0 or 3.1"],
     [
       "more than 5 MiB",

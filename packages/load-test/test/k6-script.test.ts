@@ -62,6 +62,28 @@ describe("the script for k6", () => {
     expect(basic).to.include('common["authorization"] = __ENV.HEADER_AUTHORIZATION');
   });
 
+  it("LOAD-2 contains the token neither in a header of a route nor in an encoded form", () => {
+    const token = "a+b/c~'\"\\==";
+    const form = new URLSearchParams({ q: token }).toString();
+    const encoded = [
+      { ...get, headers: { "x-echo": `is ${token}` } },
+      { ...get, path: `/items?q=${encodeURIComponent(token)}` },
+      { ...get, method: "POST", body: form },
+      { ...get, method: "POST", body: JSON.stringify({ q: token }) },
+    ];
+    for (const request of encoded) {
+      const script = scriptOf({ token }, [request]);
+      expectValid(script);
+      expect(script).to.include("[token]");
+      expect(script).not.to.match(/a\+b|a%2Bb/);
+    }
+  });
+
+  it("LOAD-2 contains [token] once for a token that is a plain word", () => {
+    const script = scriptOf({ token: "token" }, [{ ...get, path: "/items?q=token" }]);
+    expect(script).to.include('"path": "/items?q=[token]"');
+  });
+
   it("has a constant arrival rate for --rate, even for a fractional rate", () => {
     const whole = scriptOf({ rate: 500, seconds: 10, clients: [1, 8] });
     expect(whole).to.match(/"constant-arrival-rate",\s+"rate": 500,\s+"timeUnit": "1s",\s+"duration": "20s"/);

@@ -50,6 +50,37 @@ describe("loadTest()", () => {
     });
   }
 
+  const wrongTypes: readonly (readonly [string, unknown, string])[] = [
+    ["url", undefined, "URL without credentials, query and fragment; got undefined"],
+    ["clients", 16, "clients must be a list of whole numbers from 1 to 10,000; got 16"],
+    ["clients", ["4"], 'clients must be whole numbers from 1 to 10,000; got "4"'],
+    ["routes", "/x", 'routes must be a list of paths that begin with /; got "/x"'],
+    ["routes", [["/x"]], "routes must be a path that begins with /; got a list"],
+    ["methods", "POST", 'methods must be a list of GET, POST, PUT, PATCH; got "POST"'],
+    ["methods", [5n], "methods must be one of GET, POST, PUT, PATCH; got 5"],
+    ["headers", { "X-Key": "secret" }, "headers must be a list of headers such as 'X-Tenant: acme'"],
+    ["headers", [["X-Key: secret"]], "headers must be a header such as 'X-Tenant: acme', in ASCII"],
+    ["token", 5, "token must be 1 to 16,384 visible ASCII characters"],
+    ["seconds", "5", 'seconds must be a number from 0.1 to 86,400; got "5"'],
+    ["includeFramework", "no", 'includeFramework must be true or false; got "no"'],
+    ["signal", {}, "signal must be an AbortSignal; got an object"],
+    ["onStep", "x", 'onStep must be a function; got "x"'],
+    ["onProgress", {}, "onProgress must be a function; got an object"],
+  ];
+  for (const [option, value, expected] of wrongTypes) {
+    it(`rejects a wrong type of ${option}: ${typeof value}, ${Array.isArray(value) ? "a list" : "no list"}`, async () => {
+      const message = await messageOf({ [option]: value });
+      expect(message).to.include(expected);
+      expect(message).not.to.include("secret");
+    });
+  }
+
+  it("accepts null for an option without a value, as for one that is missing", async () => {
+    const none = { routes: null, clients: null, includeFramework: null, signal: null, onStep: null };
+    const error = await rejection(loadTest({ url, ...none } as never));
+    expect(error.code).to.equal("ERR_SVC_LOAD_TEST_TARGET");
+  });
+
   it("rejects a token with a space or a line break, without the token in the message", async () => {
     for (const token of ["", "secret one", "secret\n", "sécret"])
       expect(await messageOf({ token })).to.equal("token must be 1 to 16,384 visible ASCII characters");

@@ -126,6 +126,35 @@ describe("the parameters of a route", () => {
     ]);
   });
 
+  it("LOAD-1 cause the route to be skipped if a request cannot have the required header", () => {
+    const connection = [
+      "Content-Length",
+      "Transfer-Encoding",
+      "Connection",
+      "Upgrade",
+      "Expect",
+      "Keep-Alive",
+    ];
+    for (const name of connection) {
+      const parameters = [{ in: "header", name, required: true, example: "5" }];
+      expect(plan({ "/x": { get: { parameters } }, "/y": { get: {} } }).skipped).to.deep.equal([
+        { route: "GET /x", reason: `header ${name} is required, but only the connection can set it` },
+      ]);
+    }
+    for (const name of ["X Bad", "X-B\u00e4d", "", "a:b"]) {
+      const parameters = [{ in: "header", name, required: true, example: "5" }];
+      expect(plan({ "/x": { get: { parameters } }, "/y": { get: {} } }).skipped).to.deep.equal([
+        { route: "GET /x", reason: `header ${name} is required, but its name is invalid` },
+      ]);
+    }
+  });
+
+  it("are ignored if their place is not a string", () => {
+    const place: unknown = JSON.parse(`${"[".repeat(20_000)}${"]".repeat(20_000)}`);
+    const parameters = [{ in: place, name: "n", required: true, example: "5" }];
+    expect(plan({ "/x": { get: { parameters } } }).requests[0]).to.deep.include({ path: "/x", headers: {} });
+  });
+
   it("are not needed for a header or a cookie that -H gives", () => {
     const needs = (place: string, name: string) => ({
       get: { parameters: [{ in: place, name, required: true }] },
@@ -213,6 +242,24 @@ describe("the routes of a run", () => {
     );
     expect(requests.map(({ body: sent }) => sent)).to.deep.equal(["a=1&b=x+y", "hello", '{"a":null}']);
     expect(skipped).to.deep.equal([{ route: "POST /image", reason: "the request body has no example" }]);
+  });
+
+  it("are skipped if the example of their body is nested so deeply that it cannot be written", () => {
+    const example: unknown = JSON.parse(`${"[".repeat(20_000)}${"]".repeat(20_000)}`);
+    const content = { "application/json": { example } };
+    const form = { "application/x-www-form-urlencoded": { example: { a: example } } };
+    const { skipped } = plan(
+      {
+        "/deep": { post: { requestBody: { content } } },
+        "/form": { post: { requestBody: { content: form } } },
+        "/items": paths["/items"],
+      },
+      { methods: ["POST"] },
+    );
+    expect(skipped).to.deep.equal([
+      { route: "POST /deep", reason: "the example of the request body cannot be written" },
+      { route: "POST /form", reason: "the example of the request body cannot be written" },
+    ]);
   });
 
   it("are rejected with all reasons if no route can be loaded", () => {
