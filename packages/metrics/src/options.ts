@@ -34,7 +34,7 @@ export const metricsOptions = defineOptions("metrics()", {
   eventLoopDelay: { kind: k.withDefault(k.boolean(), true) },
   /**
    * Whether the buckets of `http_request_duration_seconds` have the trace of their last sampled request as an exemplar, in
-   * OpenMetrics only. Default: false.
+   * OpenMetrics only. Needs `telemetry()` or `requestId()`, which set the trace of a request. Default: false.
    */
   exemplars: { key: "exemplars", kind: k.withDefault(k.boolean(), false) },
   /**
