@@ -152,9 +152,10 @@ export function guardPool(options: ResolvedDatabase, pool: Pool, breaker: Breake
     newClient: (config) => new (clientClassOf(pool))(config),
     lendsNone: () => (hasEnded(pool) ? POOL_HAS_ENDED : undefined),
     open,
-    statementDeadlineMs: options.statementTimeoutMs,
+    isLimited: false,
     connect,
-    onStuck() {
+    onStuck(client) {
+      if (!isCurrent(client)) return;
       generation += 1;
       failed();
     },

@@ -59,8 +59,8 @@ export interface Database extends Queryable, Connectable, AsyncDisposable {
   ): Promise<T>;
   /**
    * Lends a connection; return it with `release()`. A connection is closed instead of reused if it is returned with an
-   * open transaction, or if one of its statements named the tenant setting. A statement that sets this setting throws a
-   * `TenantError`, here and in `query` and `transaction`.
+   * open transaction or an unanswered statement, or if one of its statements named the tenant setting. A statement that sets
+   * this setting throws a `TenantError`, here and in `query` and `transaction`.
    *
    * @throws ProblemError 503
    */
@@ -90,7 +90,7 @@ export function createDatabase(given: DatabaseOptions): Database {
   const resolved = resolveDatabase(given);
   // A logger that throws must not break a connection handler or a readiness check.
   const logger = safeLogger(resolved.logger);
-  const { name, stopTimeoutMs, breakerCoolDownMs, tenantSetting } = resolved;
+  const { name, statementTimeoutMs, stopTimeoutMs, breakerCoolDownMs, tenantSetting } = resolved;
 
   const breaker = createBreaker({
     failures: resolved.breakerFailures,
@@ -102,7 +102,7 @@ export function createDatabase(given: DatabaseOptions): Database {
     resolved.pool === undefined
       ? openPool(resolved, namesOf(given, databaseOptions.subject), breaker)
       : guardPool(resolved, resolved.pool, breaker);
-  const { pool, max, open, statementDeadlineMs, onStuck } = source;
+  const { pool, max, open, isLimited, onStuck } = source;
   const options = { ...resolved, logger };
   const warn = atMostEvery(
     WARN_EVERY_MS,
@@ -137,7 +137,7 @@ export function createDatabase(given: DatabaseOptions): Database {
   }
 
   async function connectWith(watching?: Watch): Promise<LentConnection> {
-    return lend(await source.connect(), { onStuck, watch: watching, statementDeadlineMs });
+    return lend(await source.connect(), { onStuck, watch: watching, statementTimeoutMs, isLimited });
   }
 
   async function query<R extends Row = Row>(text: string, values?: unknown[]): Promise<QueryResult<R>> {

@@ -91,3 +91,25 @@ export async function cut(client: ClientBase): Promise<void> {
 interface WithSocket {
   readonly connection: { readonly stream?: Pick<Socket, "closed" | "destroy" | "once"> };
 }
+
+/**
+ * Sends a statement without the `query_timeout` of its connection. After a stall of this process, that timer of `pg` rejects a
+ * statement whose answer has arrived. A cursor keeps it, because it has no other time limit.
+ */
+export function withoutTimer<T>(client: ClientBase, statement: unknown, send: () => T): T {
+  const { connectionParameters } = client as Partial<WithParameters>;
+  const { submit } = Object(statement) as { readonly submit?: unknown };
+  if (connectionParameters === undefined || typeof submit === "function") return send();
+  const { query_timeout: timeout } = connectionParameters;
+  // `pg` reads the limit while it is called.
+  connectionParameters.query_timeout = false;
+  try {
+    return send();
+  } finally {
+    connectionParameters.query_timeout = timeout;
+  }
+}
+
+interface WithParameters {
+  readonly connectionParameters: { query_timeout: unknown };
+}

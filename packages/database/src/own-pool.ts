@@ -60,9 +60,10 @@ export function openPool(options: ResolvedDatabase, names: Names, breaker: Break
     newClient: (config) => new Client(config),
     lendsNone: () => undefined,
     open: guard.open,
-    statementDeadlineMs: undefined,
+    isLimited: true,
     connect,
-    onStuck() {
+    onStuck(connection) {
+      if (guard.madeIn.get(connection) !== guard.generation) return;
       guard.generation += 1;
       breaker.attempt()?.failed();
     },

@@ -74,7 +74,7 @@ export function createProbe(
     void cut(client);
   }
 
-  async function fresh(): Promise<Client> {
+  function fresh(): Client {
     const client = newClient({
       ...config,
       connectionTimeoutMillis: readinessTimeoutMs,
@@ -84,7 +84,6 @@ export function createProbe(
     client.once("end", () => open.delete(client));
     open.add(client);
     held = client;
-    await client.connect();
     return client;
   }
 
@@ -100,8 +99,14 @@ export function createProbe(
         if (!isConnectionError(error) || closed || givenUp === old) throw error;
       }
     }
-    const client = await fresh();
-    await look(client);
+    const client = fresh();
+    try {
+      await client.connect();
+      await look(client);
+    } catch (error) {
+      drop(client);
+      throw error;
+    }
   });
 
   async function check(signal: AbortSignal): Promise<CheckResult> {
@@ -116,8 +121,11 @@ export function createProbe(
       const security = bypasses === undefined ? {} : { row_security: bypasses ? "bypassed" : "enforced" };
       return { healthy: true, detail: notes.join("; "), meta: { ...numbers, ...security } };
     } catch (error) {
-      givenUp = held;
-      drop(held);
+      // A caller that aborts must not fail the check of another one, which shares the query.
+      if (error instanceof DeadlineError) {
+        givenUp = held;
+        drop(held);
+      }
       return { healthy: false, detail: detailOf(error), meta: meta() };
     }
   }

@@ -3,15 +3,15 @@ import { requestCancel } from "./cancel.ts";
 import { GRACE_MS } from "./client-config.ts";
 import { GAVE_UP } from "./problems.ts";
 
-/** The time limit for the statements on one connection, and what happened to them. */
+/** The time limit for the statements on one connection, which run one after the other, and what happened to them. */
 export interface StatementDeadline {
   /** Whether a cancel request was sent. It may arrive late and cancel the connection's next statement. */
   readonly cancelled: boolean;
   /** Whether a statement continued after it was cancelled, so that the server counts as hung. */
   readonly hung: boolean;
   /**
-   * Runs a statement, and sends a cancel request at its deadline; rejects if the server then does not end it. Resolves with a
-   * cursor immediately: the cursor has no deadline.
+   * Runs a statement; rejects if the server does not end it soon after its deadline. Resolves with a cursor immediately: the
+   * cursor has no deadline.
    */
   run<T>(send: () => Promise<T>): Promise<T>;
   /** Asks the server to cancel the current statement. */
@@ -19,48 +19,80 @@ export interface StatementDeadline {
 }
 
 /**
- * Gives the statements on a connection of the caller's pool a time limit without changing the settings of its session, which
- * the caller uses later.
+ * Gives the statements on a connection a time limit.
+ *
+ * @param cancelsItself whether the server cancels a statement at its deadline. Otherwise a cancel request is sent, because the
+ *   settings of a session on the caller's pool must not change
  */
-export function createStatementDeadline(client: PoolClient, deadlineMs: number): StatementDeadline {
-  let cancelled = false;
-  let hung = false;
+export function createStatementDeadline(
+  client: PoolClient,
+  deadlineMs: number,
+  cancelsItself: boolean,
+): StatementDeadline {
+  return new Limit(client, deadlineMs, cancelsItself);
+}
 
-  function cancel(): void {
-    cancelled = true;
-    requestCancel(client, GRACE_MS);
+// A class, because each request creates one, and closures would cost more.
+class Limit implements StatementDeadline {
+  cancelled = false;
+  hung = false;
+  readonly #client: PoolClient;
+  readonly #deadlineMs: number;
+  readonly #cancelsItself: boolean;
+  #timer: NodeJS.Timeout | undefined;
+  #afterReading: NodeJS.Immediate | undefined;
+  #reject: ((error: Error) => void) | undefined;
+
+  constructor(client: PoolClient, deadlineMs: number, cancelsItself: boolean) {
+    this.#client = client;
+    this.#deadlineMs = deadlineMs;
+    this.#cancelsItself = cancelsItself;
   }
 
-  return {
-    get cancelled() {
-      return cancelled;
-    },
-    get hung() {
-      return hung;
-    },
-    cancel,
-    run<T>(send: () => Promise<T>): Promise<T> {
-      return new Promise<T>((resolve, reject) => {
-        const giveUp = (): void => {
-          hung = true;
-          reject(new Error(GAVE_UP));
-        };
-        let timer = setTimeout(() => {
-          cancel();
-          timer = setTimeout(giveUp, GRACE_MS);
-        }, deadlineMs);
-        // Call `send` in an async function, because it may throw, and returns a cursor instead of a promise.
-        (async () => send())().then(
-          (result) => {
-            clearTimeout(timer);
-            resolve(result);
-          },
-          (error: unknown) => {
-            clearTimeout(timer);
-            reject(error as Error);
-          },
-        );
-      });
-    },
-  };
+  cancel(): void {
+    this.cancelled = true;
+    requestCancel(this.#client, GRACE_MS);
+  }
+
+  run<T>(send: () => Promise<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      // `send` may throw, which rejects, and may return a cursor instead of a promise.
+      Promise.resolve(send()).then(
+        (result) => {
+          this.#end();
+          resolve(result);
+        },
+        (error: unknown) => {
+          this.#end();
+          reject(error as Error);
+        },
+      );
+      this.#reject = reject;
+      this.#wait(this.#deadlineMs, Limit.#late);
+    });
+  }
+
+  #wait(ms: number, then: (limit: Limit) => void): void {
+    this.#timer = setTimeout(Limit.#read, ms, this, then);
+  }
+
+  /** Calls `then` after the answers that have arrived are read: after a stall of this process, timers fire before that. */
+  static #read(this: void, limit: Limit, then: (limit: Limit) => void): void {
+    limit.#afterReading = setImmediate(then, limit);
+  }
+
+  static #late(this: void, limit: Limit): void {
+    if (!limit.#cancelsItself) limit.cancel();
+    limit.#wait(GRACE_MS, Limit.#giveUp);
+  }
+
+  static #giveUp(this: void, limit: Limit): void {
+    limit.hung = true;
+    limit.#reject?.(new Error(GAVE_UP));
+  }
+
+  #end(): void {
+    clearTimeout(this.#timer);
+    if (this.#afterReading !== undefined) clearImmediate(this.#afterReading);
+  }
 }

@@ -3,6 +3,7 @@ import { testDatabase } from "@svc/dev-services";
 import { ensureSchema, sqlStateOf } from "@svc/sql";
 import { collectingLogger, rejection, until } from "@svc/test-support";
 import { expect } from "chai";
+import { PATIENT } from "./support/patient.ts";
 import { problem } from "./support/problem.ts";
 
 describe("createDatabase", () => {
@@ -100,6 +101,20 @@ describe("createDatabase", () => {
     };
     expect(await ensureSchema(database, schema)).to.equal("created");
     expect(await ensureSchema(database, schema)).to.equal("present");
+  });
+
+  it("completes a readiness check although another caller of the same check aborts", async () => {
+    await using checked = createDatabase({ url: postgres.url, ...PATIENT });
+    const ask = async (signal: AbortSignal): Promise<object> => checked.readiness().check(signal);
+    // The first check opens the connection, the second one uses it again.
+    for (const _each of [1, 2]) {
+      const impatient = new AbortController();
+      const aborted = ask(impatient.signal);
+      const kept = ask(new AbortController().signal);
+      impatient.abort();
+      expect(await aborted).to.include({ healthy: false });
+      expect(await kept).to.include({ healthy: true, detail: "connected" });
+    }
   });
 
   it("returns 503 after stop(), which may be called repeatedly", async () => {

@@ -213,6 +213,19 @@ describe("a database with faults", function () {
     }
   });
 
+  it("keeps the time limit of data mappers that use a connection of the pool after it was lent", async () => {
+    await using up = await warm(1, { max: 1 });
+    const { database } = up;
+    await answer(database);
+    postgres.server.pause();
+    try {
+      const error = await soon(rejection(database.pool.query("select 1")));
+      expect(error.message).to.equal("Query read timeout");
+    } finally {
+      postgres.server.resume();
+    }
+  });
+
   it("survives a server crash, and recovers when the server is back", async () => {
     const logger = collectingLogger();
     await using database = createDatabase({ url: postgres.url, max: 3, logger, ...PATIENT });
