@@ -44,14 +44,16 @@ export function tableNeeds(
     ...indexes.map(
       (index) => [`bool_or(${isIndex(index)})`, `${table} needs an index on ${inWords(index)}`] as const,
     ),
-    [
+  ];
+  if (nullable.length > 0) {
+    asked.push([
       `not exists (
     select from pg_catalog.pg_attribute where attrelid = ${relation} and attnotnull
     and attname in (${nullable.map(literal).join(", ")})
   )`,
       `${nullable.join(", ")} of ${table} must be nullable`,
-    ],
-  ];
+    ]);
+  }
   if (isOrdinary) {
     asked.unshift([
       `(select relkind from pg_catalog.pg_class where oid = ${relation}) = 'r'

@@ -264,6 +264,17 @@ describe("ensureSchema", () => {
       expect(await ensureSchema(pool, { ...loose, ...tableNeeds("public.fit", needs) })).to.equal("present");
     });
 
+    it("requires no column to accept null when the list of them is empty", async () => {
+      await pool.query("create table strict (id text primary key, note text not null)");
+      const options = {
+        name: "strict",
+        tables: { strict: { id: "text", note: "text" } },
+        statements: ["select 1"],
+      };
+      const strict = tableNeeds("strict", { key: "id", indexes: [], nullable: [] });
+      expect(await ensureSchema(pool, { ...options, ...strict })).to.equal("present");
+    });
+
     for (const [what, change, lacks] of [
       [
         "no key",
