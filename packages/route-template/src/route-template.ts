@@ -31,12 +31,15 @@ interface RoutedRequest extends IncomingMessage {
   readonly originalUrl?: string;
 }
 
+/** The templates of each route by their text. */
+type Places = WeakMap<RouteShape, Map<string, PathTemplate>>;
+
 const indexes = new WeakMap<AppShape, RouteIndex>();
 /**
- * The index in which each route was found. After an error in a sub-application, `req.app` is the parent application,
- * whose index does not contain the route.
+ * The templates found in each application at the top and in its sub-applications. After an error in a sub-application,
+ * `req.app` is the parent application, whose own routers do not contain the route.
  */
-const owners = new WeakMap<RouteShape, RouteIndex>();
+const placesBelow = new WeakMap<AppShape, Places>();
 
 /**
  * Returns the template of the route that Express 4 or 5 matched, with the paths of its mounts: `/t/:tenant/items/:id`. If no
@@ -74,10 +77,12 @@ function learn(app: AppShape, route: RouteShape): string | readonly PathTemplate
   const index = readRoutes(app);
   let places = index.routes.get(route);
   if (places === undefined) {
-    const owner = owners.get(route);
-    places = owner?.top === index.top ? owner.routes.get(route) : undefined;
+    const found = placesBelow.get(index.top)?.get(route);
     // Store the guesses in the index, so that the routers are not read again for every request.
-    index.routes.set(route, (places ??= guesses(route, index.closed)));
+    index.routes.set(
+      route,
+      (places = found === undefined ? guesses(route, index.closed) : templatesIn(found)),
+    );
   }
   return places;
 }
@@ -88,14 +93,18 @@ function guesses(route: RouteShape, closed: readonly PathTemplate[]): readonly P
 }
 
 function readRoutes(app: AppShape): RouteIndex {
+  const top = topOf(app);
+  let below = placesBelow.get(top);
+  if (below === undefined) placesBelow.set(top, (below = new WeakMap()));
   const found = new Map<RouteShape, Map<string, PathTemplate>>();
   const closed = new Map<string, PathTemplate>();
   const layers = layersOf(app);
   for (const prefix of placesOf(app)) {
     walkRouter(layers, prefix, {
       route(route, template) {
-        let places = found.get(route);
-        if (places === undefined) found.set(route, (places = new Map()));
+        let places = found.get(route) ?? below.get(route);
+        if (places === undefined) below.set(route, (places = new Map()));
+        found.set(route, places);
         keepPlace(places, template);
       },
       closed(_handle, place) {
@@ -103,23 +112,25 @@ function readRoutes(app: AppShape): RouteIndex {
       },
     });
   }
-  const routes = new WeakMap<RouteShape, string | readonly PathTemplate[]>();
   const index: RouteIndex = {
-    top: topOf(app),
+    top,
     layers,
     layerCount: layers.length,
-    routes,
+    routes: new WeakMap(),
     closed: [...closed.values()],
   };
   indexes.set(app, index);
-  const above = indexesAbove(app);
+  const affected = [index, ...indexesAbove(app)];
   for (const [route, places] of found) {
-    const [only, ...others] = [...places.values()];
-    const known = only !== undefined && others.length === 0 ? shown(only) : [...places.values()];
-    owners.set(route, index);
-    for (const each of [index, ...above]) each.routes.set(route, known);
+    const templates = templatesIn(places);
+    for (const each of affected) each.routes.set(route, templates);
   }
   return index;
+}
+
+function templatesIn(places: ReadonlyMap<string, PathTemplate>): string | readonly PathTemplate[] {
+  const [only, ...others] = places.values();
+  return only !== undefined && others.length === 0 ? shown(only) : [...places.values()];
 }
 
 /** Returns the indexes of the parent applications, which may contain guesses about the routes of `app`. */

@@ -147,6 +147,25 @@ for (const [name, express] of Object.entries(expressMajors)) {
       expect(await templatesOf(one, "/one/x")).to.eql(["/one/x"]);
     });
 
+    it("distinguishes the mounts of a router that an application and its sub-application share", async () => {
+      const router = express.Router().get("/x/:id", ok).get("/boom/:id", boom);
+      const app = silent().use("/a", router).use("/sub", silent().use("/b", router)).use(answerError);
+      const paths = ["/a/x/1", "/sub/b/x/1", "/a/boom/1", "/sub/b/boom/1"];
+      const wanted = ["/a/x/:id", "/sub/b/x/:id", "/a/boom/:id", "/sub/b/boom/:id"];
+      expect(await templatesOf(app, ...paths)).to.eql(wanted);
+      expect(await templatesOf(app, ...paths)).to.eql(wanted);
+    });
+
+    it("distinguishes the mounts of a router that two sub-applications share, even after an error", async () => {
+      const router = express.Router().get("/x/:id", ok).get("/boom/:id", boom);
+      const app = silent().use("/s", silent().use("/b", router)).use("/t", silent().use("/c", router));
+      app.get("/own", ok).use(answerError);
+      const wanted = ["/s/b/x/:id", "/t/c/x/:id", "/s/b/boom/:id", "/t/c/boom/:id", "/own"];
+      const paths = ["/s/b/x/1", "/t/c/x/1", "/s/b/boom/1", "/t/c/boom/1", "/own"];
+      expect(await templatesOf(app, ...paths)).to.eql(wanted);
+      expect(await templatesOf(app, ...paths)).to.eql(wanted);
+    });
+
     it("finds routes and mounts that are added after the first request", async () => {
       const router = express.Router().get("/first", ok);
       const app = silent().use("/r", router);
