@@ -1,10 +1,10 @@
 import type { IncomingMessage, RequestListener, Server, ServerOptions, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { contextOf, mintRequestId, type Logger, openContext, pathOf, pathOfTarget } from "@svc/context";
+import { contextOf, mintRequestId, openContext, pathOf, pathOfTarget } from "@svc/context";
 import { acceptable } from "./correlation.ts";
 import { read } from "./foreign-error.ts";
 import { requestFault } from "./request-fault.ts";
-import { type AttachProblemsOptions, attachProblemsOptions } from "./options.ts";
+import { type AttachProblemsOptions, attachProblemsOptions, type ProblemLogger } from "./options.ts";
 import { answerAndClose, rawProblem, targetOf } from "./raw-answer.ts";
 import { prepareProblem, sendProblem } from "./send.ts";
 
@@ -145,7 +145,7 @@ function endWithProblem(req: IncomingMessage, res: ServerResponse): void {
 const NOTE_INTERVAL_MS = 1_000;
 
 // Logs at most one record per second and server, so that many bad requests do not flood the log.
-function noteOncePerSecond(logger: Logger | undefined): Note {
+function noteOncePerSecond(logger: ProblemLogger | undefined): Note {
   let last = -Infinity;
   let suppressed = 0;
   return (code, status) => {

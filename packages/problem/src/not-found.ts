@@ -40,7 +40,7 @@ function methodsOf(req: ExpressRequest): AllowedMethods {
   const { app } = req;
   if (app === undefined) return NONE;
   const base = typeof req.baseUrl === "string" ? req.baseUrl : "";
-  return allowedMethods(app, pathWithin(app, pathOfTarget(base + (req.url ?? "/"))));
+  return allowedMethods(app, pathWithin(app, base, pathOfTarget(req.url ?? "/")));
 }
 
 function sendNotAllowed(req: IncomingMessage, res: ServerResponse, allow: string): void {

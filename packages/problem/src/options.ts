@@ -2,7 +2,10 @@ import type { IncomingMessage } from "node:http";
 import type { Logger } from "@svc/context";
 import { defineOptions, kinds as k, type OptionsOf } from "@svc/options";
 
-const logger = k.optional(k.objectWith<Logger>("a logger", "debug", "error"));
+/** The part of a logger that problems need. */
+export type ProblemLogger = Pick<Logger, "debug" | "error">;
+
+const logger = k.optional(k.objectWith<ProblemLogger>("a logger", "debug", "error"));
 
 export const problemHandlerOptions = defineOptions("problemHandler()", {
   /** Whether clients see the message of an unexpected error (ERR-7). Never its stack. Default: false. */

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { contextOf, type Logger } from "@svc/context";
+import { contextOf } from "@svc/context";
 import { correlate } from "./correlation.ts";
 import { messageOf, problemFor, read } from "./foreign-error.ts";
 import { cut, jsonSafe } from "./json-safe.ts";
-import { type ProblemHandlerOptions, problemHandlerOptions } from "./options.ts";
+import { type ProblemHandlerOptions, problemHandlerOptions, type ProblemLogger } from "./options.ts";
 import { isProblemError } from "./problem-error.ts";
 import { sendProblem } from "./send.ts";
 
@@ -77,7 +77,7 @@ function isClientGone(error: unknown, req: IncomingMessage): boolean {
 }
 
 function write(
-  log: Logger | undefined,
+  log: ProblemLogger | undefined,
   level: "debug" | "error",
   error: unknown,
   req: IncomingMessage,
@@ -95,7 +95,7 @@ function write(
   }
 }
 
-function tryWrite(log: Logger, level: "debug" | "error", fields: object, message: string): void {
+function tryWrite(log: ProblemLogger, level: "debug" | "error", fields: object, message: string): void {
   try {
     settled(log[level](fields, message));
   } catch {

@@ -22,6 +22,7 @@ interface Found {
 }
 
 interface Layer {
+  readonly name?: unknown;
   readonly route?: { readonly methods?: Readonly<Record<string, unknown>> } | undefined;
   readonly handle?: unknown;
   readonly path?: unknown;
@@ -31,9 +32,8 @@ interface Layer {
 const MAX_NESTING = 20;
 
 function collect(router: unknown, path: string, found: Found, nesting: number): void {
-  const stack = (router as { stack?: unknown } | null | undefined)?.stack;
-  if (!Array.isArray(stack) || nesting > MAX_NESTING) return;
-  for (const layer of stack as Layer[]) {
+  if (nesting > MAX_NESTING) return;
+  for (const layer of layersOf(router)) {
     const isNested = layer.route === undefined && hasStack(layer.handle);
     if (!isNested && layer.route?.methods === undefined) continue;
     const matched = prefixMatched(layer, path);
@@ -42,6 +42,11 @@ function collect(router: unknown, path: string, found: Found, nesting: number): 
     else if (addMethods(layer.route?.methods ?? {}, found.methods) && !isRouter(router))
       found.hasOptions = false;
   }
+}
+
+function layersOf(router: unknown): readonly Layer[] {
+  const stack = (router as { stack?: unknown } | null | undefined)?.stack;
+  return Array.isArray(stack) ? (stack as Layer[]) : [];
 }
 
 // Skip handlers for all methods, because they usually run in addition to the handlers that respond: `app.all` registers
@@ -91,23 +96,36 @@ function routerOf(app: unknown): unknown {
 
 interface MountedApp {
   readonly parent?: unknown;
-  readonly mountpath?: unknown;
 }
 
-/** Returns a path as a mounted application sees it: without the prefixes at which it and its parents are mounted. */
-export function pathWithin(app: unknown, path: string): string {
-  let cut = 0;
-  for (
-    let each = app as MountedApp | undefined;
-    each?.parent !== undefined;
-    each = each.parent as MountedApp
-  ) {
-    if (typeof each.mountpath === "string") cut += each.mountpath.split("/").filter(Boolean).length;
+/**
+ * Returns the path of a request as an application sees it.
+ *
+ * @param baseUrl the beginning of the path, at which the current application or router is mounted
+ * @param path the rest of the path
+ */
+export function pathWithin(app: unknown, baseUrl: string, path: string): string {
+  let longest: string | undefined;
+  for (const mount of mountsOf(app, baseUrl, 0)) {
+    if (mount.length >= (longest?.length ?? 0)) longest = mount;
   }
-  return cut === 0
-    ? path
-    : `/${path
-        .split("/")
-        .slice(cut + 1)
-        .join("/")}`;
+  return baseUrl.slice((longest ?? baseUrl).length) + path;
+}
+
+/**
+ * Returns the beginnings of `baseUrl` at which an application may be mounted. An application remembers its parent and its
+ * last mount only, and the layers of its parent do not show which application they lead to.
+ */
+function mountsOf(app: unknown, baseUrl: string, nesting: number): ReadonlySet<string> {
+  const parent = (app as MountedApp | null)?.parent ?? undefined;
+  if (parent === undefined || nesting > MAX_NESTING) return new Set([""]);
+  const mounts = new Set<string>();
+  const layers = layersOf(routerOf(parent)).filter(({ name }) => name === "mounted_app");
+  for (const start of mountsOf(parent, baseUrl, nesting + 1)) {
+    for (const layer of layers) {
+      const matched = prefixMatched(layer, baseUrl.slice(start.length) || "/");
+      if (matched !== undefined) mounts.add(start + matched);
+    }
+  }
+  return mounts;
 }

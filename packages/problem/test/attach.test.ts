@@ -146,6 +146,10 @@ describe("attachProblems", () => {
     );
   });
 
+  it("accepts any logger with debug() and error(), such as the console", () => {
+    expect(() => attachProblems(createServer(), { logger: console })).not.to.throw();
+  });
+
   it("ERR-21 responds with a 400 problem to an invalid chunk in a body", async () => {
     const server = createServer(problemServerOptions, (req) => void req.resume());
     attachProblems(server);

@@ -70,6 +70,38 @@ for (const [major, express] of Object.entries(expressMajors)) {
       expect((await ask(`${server.url}/r/z`)).headers.get("allow")).to.equal("POST");
     });
 
+    it("ERR-9 ERR-10 finds the methods of a mounted application at each of its mounts", async () => {
+      const nested = express.Router();
+      nested.post("/z", ok);
+      nested.use(notFound());
+      const sub = (): ReturnType<typeof express> => {
+        const app = express();
+        app.get("/items/:id", ok);
+        app.delete("/:only", ok);
+        app.use("/nested", nested);
+        app.use(notFound());
+        return app;
+      };
+      const twice = sub();
+      const deep = express();
+      deep.use(["/k", "/l"], sub());
+      const app = express();
+      app.use("/v1", twice);
+      app.use("/api/v2", twice);
+      app.use(["/x", "/y/y"], sub());
+      app.use(/^\/r\d+/, sub());
+      app.use(["/m/:n", "/o"], deep);
+      await using server = await listen(app);
+      for (const mount of ["/v1", "/api/v2", "/x", "/y/y", "/r12", "/m/n/k", "/o/l"]) {
+        const allow = async (path: string): Promise<string | null> =>
+          (await ask(server.url + mount + path, { method: "PUT" })).headers.get("allow");
+        expect(await allow("/items/1"), mount).to.equal("GET, HEAD");
+        expect(await allow("/one?x=/items/1"), mount).to.equal("DELETE");
+        expect(await allow("/nested/z"), mount).to.equal("POST");
+        expect(await allow("/items/1/2"), mount).to.equal(null);
+      }
+    });
+
     it("ERR-11 returns 404 when a route for the method calls next()", async () => {
       const app = express();
       app.get("/maybe", (_req, _res, next) => next());

@@ -17,6 +17,12 @@ describe("problemHandler", () => {
     expect(() => problemHandler({ logger: {} as never })).to.throw(ConfigurationError, "a logger");
   });
 
+  it("accepts any logger with debug() and error(), such as the console", () => {
+    expect(() => problemHandler({ logger: console })).not.to.throw();
+    const logger = { error: () => undefined } as never;
+    expect(() => problemHandler({ logger })).to.throw(ConfigurationError, "it has no debug()");
+  });
+
   it("has exactly four parameters, as Express requires of an error handler", () => {
     expect(problemHandler()).to.have.lengthOf(4);
   });
