@@ -16,7 +16,7 @@ export interface GuardOptions {
   readonly commandTimeoutMs: number;
   readonly failOpen: boolean;
   readonly now: () => number;
-  readonly logger: Logger | undefined;
+  readonly logger: Pick<Logger, "info" | "warn"> | undefined;
   /** The key that the readiness check takes a token from. */
   readonly probeKey: string;
 }

@@ -104,7 +104,7 @@ export const rateLimitOptions = defineOptions("rateLimit()", {
     ),
   },
   /** Logs that the store stops and starts answering, at most every 10 s. Default: none. */
-  logger: { kind: k.optional(k.objectWith<Logger>("a logger", "info", "warn")) },
+  logger: { kind: k.optional(k.objectWith<Pick<Logger, "info" | "warn">>("a logger", "info", "warn")) },
   /** Monotonic clock in milliseconds, for tests. Default: `performance.now`. */
   now: { kind: k.monotonicClock },
 }).withCheck(faultsOfBurst);

@@ -22,6 +22,12 @@ describe("the options of rateLimit()", () => {
     }
   });
 
+  it("accept any logger with info() and warn(), such as the console", () => {
+    const options: RateLimitOptions = { logger: console };
+    expect(faultsOf(options)).to.deep.equal([]);
+    expect(faultsOf({ logger: { info: () => undefined } })[0]).to.match(/^logger .* it has no warn\(\)$/);
+  });
+
   it("reject a burst below a constant cost", () => {
     const fault = "burst must be at least cost; it is 5, and cost is 6";
     expect(faultsOf({ limit: 5, cost: 6 })).to.deep.equal([fault]);
