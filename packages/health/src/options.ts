@@ -73,7 +73,11 @@ export const healthOptions = defineOptions("health()", {
   /** The provider names listed by `/info`, or a function that is called for every request. Default: none. */
   providers: { kind: k.withDefault(k.either(k.listOf(k.string()), k.func<() => readonly string[]>()), NONE) },
   /** Logs one line per change: info for `ok`, warn for `degraded`, error for `unavailable`. Default: none. */
-  logger: { kind: k.optional(k.objectWith<Logger>("a logger", "info", "warn", "error")) },
+  logger: {
+    kind: k.optional(
+      k.objectWith<Pick<Logger, "info" | "warn" | "error">>("a logger", "info", "warn", "error"),
+    ),
+  },
   /** Called with `{ from, to, report }` when readiness changes; its errors are logged. Default: none. */
   onChange: { kind: k.optional(k.func<(change: ReadinessChange) => void>()) },
   /** A monotonic clock in milliseconds; for tests. Default: `performance.now`. */

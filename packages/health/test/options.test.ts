@@ -32,6 +32,13 @@ describe("options of health()", () => {
     expect(faultsOf({ ...about, checks: undefined, reuseMs: undefined, now: undefined })).to.deep.equal([]);
   });
 
+  it("accept any logger with info(), warn() and error(), such as the console", () => {
+    const options: HealthOptions = { ...about, logger: console };
+    expect(faultsOf(options)).to.deep.equal([]);
+    const { info, warn } = console;
+    expect(faultsOf({ ...about, logger: { info, warn } })).to.deep.equal(["logger"]);
+  });
+
   it("are rejected if they contain an invalid check", () => {
     const good = check("db", true, { healthy: true });
     for (const bad of [
