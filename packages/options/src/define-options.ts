@@ -108,6 +108,15 @@ type LeftOutOptions<E, K extends keyof E> = { readonly [N in K]?: ValueOf<E[N]> 
 export type OptionsOf<D extends Definition> = RequiredOptions<D["keys"], RequiredNames<D["keys"]>> &
   LeftOutOptions<D["keys"], Exclude<keyof D["keys"], RequiredNames<D["keys"]>>>;
 
+/**
+ * The options `O` whose functions are methods of the interface `M`, so that a function may declare the request of Express that
+ * it expects: the parameters of methods are bivariant. Declaration files contain the derived options as function types, whose
+ * parameters are checked strictly.
+ */
+export type WithMethods<O, M> = {
+  readonly [N in keyof O]: N extends keyof M ? Exclude<O[N], (...args: never) => unknown> | M[N] : O[N];
+};
+
 /** The options with every default filled in. */
 export type ResolvedOptions<E extends OptionEntries> = { readonly [N in keyof E]: ResolvedValueOf<E[N]> };
 

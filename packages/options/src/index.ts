@@ -15,6 +15,7 @@ export {
   pickOptions,
   type ResolvedOptions,
   variablesOf,
+  type WithMethods,
 } from "./define-options.ts";
 export { environmentHint, type EnvironmentName, environmentNames } from "./environment-names.ts";
 export * as kinds from "./kinds.ts";
