@@ -7,6 +7,7 @@ import {
   type OptionsOf,
   pickOptions,
   type ResolvedOptions,
+  type WithMethods,
 } from "@svc/options";
 import type { IncomingMessage } from "node:http";
 import type { RateLimitStore } from "./bucket.ts";
@@ -22,14 +23,6 @@ interface Functions {
 export type CostFunction = Functions["cost"];
 /** Returns the identity that a request counts for. */
 export type KeyFunction = Functions["key"];
-
-// Declaration files contain the methods as function types, whose parameters are checked strictly. This type restores the
-// methods.
-type OfAnyRequest<O> = {
-  readonly [N in keyof O]: N extends keyof Functions
-    ? Exclude<O[N], (...args: never) => unknown> | Functions[N]
-    : O[N];
-};
 
 const MOST = 1_000_000_000;
 
@@ -110,7 +103,7 @@ export const rateLimitOptions = defineOptions("rateLimit()", {
 }).withCheck(faultsOfBurst);
 
 /** Options of {@link rateLimit}. */
-export type RateLimitOptions = OfAnyRequest<OptionsOf<typeof rateLimitOptions>>;
+export type RateLimitOptions = WithMethods<OptionsOf<typeof rateLimitOptions>, Functions>;
 
 /**
  * Options of `route()`. Omitted options have the values of the replaced limit; `burst` defaults to `limit` if `limit` or
@@ -122,7 +115,7 @@ export const routeLimitOptions = defineOptions(
 ).withCheck(faultsOfBurst);
 
 /** Options of a limit for single routes. */
-export type RouteLimitOptions = OfAnyRequest<OptionsOf<typeof routeLimitOptions>>;
+export type RouteLimitOptions = WithMethods<OptionsOf<typeof routeLimitOptions>, Functions>;
 
 /** {@link RouteLimitOptions} with their defaults filled in. */
 export type ResolvedRouteLimit = ResolvedOptions<(typeof routeLimitOptions)["keys"]>;
