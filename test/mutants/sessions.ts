@@ -25,7 +25,7 @@ export const sessions: Mutants = {
   },
   "ISS-5": {
     file: "packages/token-issuer/src/token-issuer.ts",
-    find: "await store.change((each) => each.revoke(tokenId, Math.max(1, left + leewaySeconds)));",
+    find: "await store.change((each) => each.revoke(tokenId, ttlSeconds));",
     replace: "",
   },
   "ISS-6": {
@@ -107,7 +107,7 @@ export const sessions: Mutants = {
   },
   "REV-2": {
     file: "packages/token-issuer/src/token-issuer.ts",
-    find: "each.revoke(tokenId, Math.max(1, left + leewaySeconds))",
+    find: "each.revoke(tokenId, ttlSeconds)",
     replace: "each.revoke(tokenId, 1)",
   },
   "REV-3": {
@@ -245,8 +245,8 @@ export const sessions: Mutants = {
   ],
   "REF-16": {
     file: "packages/token-issuer/src/token-issuer.ts",
-    find: "pairClaims({ ...session, scopes }, settings, nowSeconds)",
-    replace: "pairClaims({ ...session, scopes, roles: [] }, settings, nowSeconds)",
+    find: "nextClaims({ ...session, scopes }, nowSeconds, signer)",
+    replace: "nextClaims({ ...session, scopes, roles: [] }, nowSeconds, signer)",
   },
   "REF-17": {
     file: "packages/token-issuer/src/store-calls.ts",

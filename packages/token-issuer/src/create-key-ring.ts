@@ -8,7 +8,7 @@ import { type KeyRingOptions, type ResolvedKeyRing, resolveKeyRing } from "./key
 import type { KeyRing } from "./key-ring.ts";
 import { watchKeys } from "./key-watch.ts";
 import { type LiveRing, liveRing, notesOf } from "./live-ring.ts";
-import { contractLifetimes, currentOf, isLive, type RingDocument } from "./ring-document.ts";
+import { currentOf, isLive, type RingDocument } from "./ring-document.ts";
 import { newRing } from "./ring-rules.ts";
 import { readRing } from "./ring-text.ts";
 import { say } from "./say.ts";
@@ -104,7 +104,7 @@ function firstDocument({
   if (text !== undefined) return readRing(text, env);
   if (file !== undefined) return readRing(readKeyFileNow(ringFile(file)), env);
   // A key that never changes can verify tokens of any lifetime.
-  const lifetimes = { ...contractLifetimes, accessSeconds: Infinity, refreshSeconds: Infinity };
+  const lifetimes = { accessSeconds: Infinity, refreshSeconds: Infinity, leewaySeconds: Infinity };
   if (privateKey !== undefined)
     return newRing(
       option(names, "privateKey", () => pemMaterial(privateKey, algorithm)),

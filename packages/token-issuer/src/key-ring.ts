@@ -27,6 +27,8 @@ export interface Signer {
   /** The thumbprint of the key (RFC 7638), which every token names in its header (ISS-12). */
   readonly kid: string;
   readonly algorithm: Algorithm;
+  /** Length of a signature in bytes, which limits the claims of a token. Default: at most 600. */
+  readonly signatureBytes?: number | undefined;
   /**
    * Returns a signed token (JWS, compact) with exactly these claims. HMAC, ES256 and EdDSA return it immediately; slower
    * algorithms sign in the thread pool and return a promise.

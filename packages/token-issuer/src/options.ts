@@ -36,6 +36,10 @@ const NOT_SHARED =
   "must be shared by all replicas in prod: otherwise a sign-out ends sessions on one replica only; " +
   "use a store in Redis or PostgreSQL (your own store must have shared: true)";
 
+/** The fault reported for an application's own key ring that is incomplete. */
+const NO_LIFETIMES =
+  "must be a key ring with lifetimes: { accessSeconds, refreshSeconds, leewaySeconds } in seconds";
+
 const anyText = k.string({ allowEmpty: true });
 const wait = k.number({ min: 0.05, max: 60 });
 
@@ -121,6 +125,11 @@ export const tokenIssuerOptions = defineOptions("createTokenIssuer()", {
   // Sign-ins and sign-outs must be dated by one clock (REV-10).
   if ((store.signInTime === undefined) !== (store.revokeSubjectNow === undefined))
     yield fault("store", "must have both signInTime() and revokeSubjectNow(), or neither");
+  const { lifetimes } = keys as Partial<KeyRing>;
+  if (LIFETIMES.some(([, lifetime]) => typeof lifetimes?.[lifetime] !== "number")) {
+    yield fault("keys", NO_LIFETIMES);
+    return;
+  }
   // A ring keeps a replaced key only for its own lifetimes, so the issuer's tokens must not live longer.
   const own = secondsOf(options);
   for (const [key, lifetime, seconds, unit] of LIFETIMES) {

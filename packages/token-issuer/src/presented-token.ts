@@ -23,11 +23,12 @@ export interface Unusable {
   readonly principal?: Principal | undefined;
 }
 
-/** Creates a reader of refresh tokens, which checks their `typ`, id, family and grant in this order. */
+/** Creates a reader of refresh tokens, which checks their `typ`, age, id, family and grant in this order. */
 export function createTokenReader(
   settings: ResolvedIssuerOptions,
 ): (token: string) => Promise<Presented | Unusable> {
-  const { keys, issuer, audiences, leewaySeconds, scopeClaim, rolesClaim, tenantClaim, now } = settings;
+  const { keys, issuer, audiences, scopeClaim, rolesClaim, tenantClaim, now } = settings;
+  const { leewaySeconds, refreshSeconds, sessionSeconds } = settings;
   // A refresh token is used once, so caching its verification has no benefit.
   const rules = { keys, issuer, leewaySeconds, scopeClaim, rolesClaim, tenantClaim, now, cacheTokens: 0 };
   const refreshRules = { ...rules, audience: audiences, tokenUse: "refresh" } as const;
@@ -36,13 +37,24 @@ export function createTokenReader(
 
   /** Returns whether `sessionLifetimeDays` has ended the session of an expired token. */
   async function isOfEndedSession(token: string): Promise<boolean> {
-    const { sessionSeconds } = settings;
     if (sessionSeconds === Infinity) return false;
     // Verify with a clock just before the token's expiry. A forged token still fails the signature check.
     const expiresAt = expiryIn(token);
     const past = createVerifier({ ...refreshRules, now: () => (expiresAt - 1) * 1000 });
     const found = await past.verify(token);
-    return found.reason === undefined && found.signedInAt + sessionSeconds <= now() / 1000;
+    return found.reason === undefined && isEnded(found.signedInAt);
+  }
+
+  function isEnded(signedInAt: number): boolean {
+    return signedInAt + sessionSeconds <= now() / 1000;
+  }
+
+  /**
+   * Returns whether a token is older than the refresh lifetime. Its `exp` may be later if the lifetime was longer when it was
+   * issued, but the store keeps sign-outs only for the current lifetime (REV-9).
+   */
+  function isTooOld({ claims }: Principal): boolean {
+    return Math.trunc(Number(claims["iat"])) + refreshSeconds <= Math.floor(now() / 1000) - leewaySeconds;
   }
 
   async function explain(token: string, found: Verification & { reason: string }): Promise<Unusable> {
@@ -59,6 +71,8 @@ export function createTokenReader(
     const found = await refreshTokens.verify(token);
     if (found.reason !== undefined) return explain(token, found);
     const { principal, signedInAt } = found;
+    if (isTooOld(principal))
+      return { refusal: isEnded(signedInAt) ? "ended" : "invalid", reason: "expired", at: "iat", principal };
     const { tokenId, family } = principal;
     if (tokenId === undefined || tokenId === "") return incomplete(principal, "no_id", "jti");
     if (family === undefined || family === "") return incomplete(principal, "no_family", "fam");

@@ -35,16 +35,17 @@ export async function askHook(
   try {
     grant = await withDeadline(timeoutMs, (signal) => hook(principal, signal));
   } catch (cause) {
-    throw failed(cause);
+    throw hookFailed(cause);
   }
   if (grant === undefined || grant === null) return undefined;
   const scopes = typeof grant === "object" ? (grant as Partial<Grant>).scopes : undefined;
   if (isScopeList(scopes)) return scopes;
-  throw failed(
+  throw hookFailed(
     new TypeError("onRefresh must return { scopes: [...] } with strings without white space, or undefined"),
   );
 }
 
-function failed(cause: unknown): Error {
+/** Creates the 500 error for a hook that failed (REF-11). */
+export function hookFailed(cause: unknown): Error {
   return internalError({ code: "ERR_SVC_REFRESH_HOOK", cause });
 }

@@ -15,6 +15,7 @@ export function createSigner(kid: string, algorithm: Algorithm, key: KeyObject):
   return {
     kid,
     algorithm,
+    signatureBytes: signatureBytes(algorithm, key),
     signBytes,
     sign(claims) {
       const signed = `${header}.${encoded(JSON.stringify(claims))}`;
@@ -31,6 +32,12 @@ function withSignature(signed: string, signature: Buffer): string {
 
 function encoded(text: string): string {
   return Buffer.from(text).toString("base64url");
+}
+
+function signatureBytes(algorithm: Algorithm, key: KeyObject): number {
+  const { modulusLength } = key.asymmetricKeyDetails ?? {};
+  if (modulusLength !== undefined) return Math.ceil(modulusLength / 8);
+  return isSymmetric(algorithm) ? Number(algorithm.slice(2)) / 8 : 2 * (ecdsaBytes[algorithm] ?? 32);
 }
 
 function signatureOf(algorithm: Algorithm, key: KeyObject): Signer["signBytes"] {

@@ -6,10 +6,13 @@ import type { KeyRing, PublishedKeySet, Signer } from "./key-ring.ts";
 import { resolveIssuerOptions, type TokenIssuerOptions } from "./options.ts";
 import { isMoment, type PairRequest, readPairRequest, type Session } from "./pair-request.ts";
 import { createTokenReader, type Presented } from "./presented-token.ts";
-import { askHook } from "./refresh-hook.ts";
+import { askHook, hookFailed } from "./refresh-hook.ts";
 import { say } from "./say.ts";
 import { createStoreCalls } from "./store-calls.ts";
 import { drawFamily, type PairClaims, pairClaims, secondsLeft } from "./written-claims.ts";
+
+// Stores reject longer times, but an imported or foreign token may expire much later.
+const LONGEST_TTL_SECONDS = 100 * 365 * 86_400;
 
 /** A pair of tokens in its JSON form (REF-2). */
 export interface TokenPair {
@@ -100,7 +103,8 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
         "issuePair(): authTime is longer ago than sessionLifetimeDays, so the session has already ended",
       );
     }
-    const pair = await sign(keys.signer(), pairClaims(session, settings, nowSeconds));
+    const signer = keys.signer();
+    const pair = await sign(signer, pairClaims(session, settings, nowSeconds, signer));
     emit(about("issued", session));
     return pair;
   }
@@ -135,7 +139,7 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
     const nowSeconds = secondsNow();
     // The session may have ended during the hook.
     if (isOver(session, nowSeconds)) return turnDown("refused", session, "ended");
-    const claims = pairClaims({ ...session, scopes }, settings, nowSeconds);
+    const claims = nextClaims({ ...session, scopes }, nowSeconds, signer);
     signal?.throwIfAborted();
     const result = await store.rotate(rotationOf(found));
     if (result === "raced") return turnDown("refused", session, "rotated");
@@ -156,10 +160,23 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
     try {
       return await askHook(onRefresh, principal, settings.hookTimeoutMs);
     } catch (error) {
-      const fields = errorFields(error instanceof Error ? error.cause : error);
-      say(logger, "warn", fields, "the refresh hook failed; nothing was consumed");
-      throw error;
+      throw loggedHookError(error);
     }
+  }
+
+  /** Returns the claims of the next pair. The hook may have returned more scopes than a token can hold (REF-11). */
+  function nextClaims(session: Session, nowSeconds: number, signer: Signer): PairClaims {
+    try {
+      return pairClaims(session, settings, nowSeconds, signer);
+    } catch (error) {
+      throw onRefresh === undefined ? error : loggedHookError(hookFailed(error));
+    }
+  }
+
+  function loggedHookError(error: unknown): unknown {
+    const fields = errorFields(error instanceof Error ? error.cause : error);
+    say(logger, "warn", fields, "the refresh hook failed; nothing was consumed");
+    return error;
   }
 
   function rotationOf({ tokenId, expiresAt, session }: Presented): Parameters<typeof store.rotate>[0] {
@@ -169,9 +186,14 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
       sub: session.subject,
       signedInAt: session.signedInAt,
       graceSeconds: settings.graceSeconds,
-      usedTtlSeconds: Math.max(1, expiresAt - secondsNow() + leewaySeconds),
+      usedTtlSeconds: secondsUntilForgotten(expiresAt),
       familyTtlSeconds,
     };
+  }
+
+  /** Returns for how long the store remembers a token (REV-9). */
+  function secondsUntilForgotten(expiresAt: number): number {
+    return Math.min(Math.max(1, expiresAt - secondsNow() + leewaySeconds), LONGEST_TTL_SECONDS);
   }
 
   function turnDown(type: IssuerEvent["type"], session: Session, refusal: RefreshRefusal): never {
@@ -190,8 +212,8 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
       await store.change((each) => each.revokeFamily(family, familyTtlSeconds));
     }
     if (tokenId !== undefined && tokenId !== "") {
-      const left = (expiresAt ?? secondsNow() + accessSeconds) - secondsNow();
-      await store.change((each) => each.revoke(tokenId, Math.max(1, left + leewaySeconds)));
+      const ttlSeconds = secondsUntilForgotten(expiresAt ?? secondsNow() + accessSeconds);
+      await store.change((each) => each.revoke(tokenId, ttlSeconds));
     }
     emit({ type: "logged_out", subject, tenant, family });
   }

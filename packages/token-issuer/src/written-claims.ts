@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import type { Signer } from "./key-ring.ts";
 import { IssueError } from "./refusals.ts";
 import type { ResolvedIssuerOptions } from "./options.ts";
 import type { Session } from "./pair-request.ts";
@@ -11,8 +12,10 @@ export interface PairClaims {
   readonly expiresIn: number;
 }
 
-// Verifiers accept tokens of up to 8192 bytes. Header and longest signature take up to 1024 of them.
-const MAX_CLAIMS_BYTES = Math.floor((8192 - 1024) * 0.75);
+// Verifiers accept tokens of up to 8192 bytes. Header and signature take up to 1024 of them, except with a long RSA key.
+const MAX_TOKEN_BYTES = 8192;
+const USUAL_REST_BYTES = 1024;
+const HEADER_BYTES = 192;
 
 /**
  * Builds the claims of a pair (ISS-10, ISS-11). No token outlives its session (REF-15). Called before the presented
@@ -24,6 +27,7 @@ export function pairClaims(
   session: Session,
   settings: ResolvedIssuerOptions,
   nowSeconds: number,
+  signer: Signer,
 ): PairClaims {
   const { scopes, roles, tenant, extra, family, subject, signedInAt } = session;
   const { issuer, audiences, scopeClaim, rolesClaim, tenantClaim } = settings;
@@ -58,8 +62,9 @@ export function pairClaims(
     },
     expiresIn,
   };
-  checkLength(claims.access);
-  checkLength(claims.refresh);
+  const most = mostClaimsBytes(signer);
+  checkLength(claims.access, most);
+  checkLength(claims.refresh, most);
   return claims;
 }
 
@@ -83,16 +88,22 @@ export function drawFamily(): string {
   return randomBytes(16).toString("base64url");
 }
 
-function checkLength(claims: object): void {
+/** Returns how many bytes of claims fit into a token with this signature; base64url takes 4 characters for 3 bytes. */
+function mostClaimsBytes({ signatureBytes = 0 }: Signer): number {
+  const rest = Math.max(USUAL_REST_BYTES, HEADER_BYTES + Math.ceil((signatureBytes * 4) / 3));
+  return Math.floor((MAX_TOKEN_BYTES - rest) * 0.75);
+}
+
+function checkLength(claims: object, most: number): void {
   let bytes: number;
   try {
     bytes = Buffer.byteLength(JSON.stringify(claims));
   } catch (cause) {
     throw new IssueError("issuePair(): extra has a claim that cannot be serialized as JSON", { cause });
   }
-  if (bytes <= MAX_CLAIMS_BYTES) return;
+  if (bytes <= most) return;
   throw new IssueError(
-    `issuePair(): the claims have ${bytes} bytes; at most ${MAX_CLAIMS_BYTES} are allowed: ` +
+    `issuePair(): the claims have ${bytes} bytes; at most ${most} are allowed: ` +
       "use fewer scopes, roles or extra claims",
   );
 }

@@ -194,6 +194,27 @@ describe("issuePair()", () => {
     expect(issuer.jwks()).to.equal(undefined);
   });
 
+  it("issues no token that is too long for verifiers, however long its signature is (ISS-13)", async () => {
+    const ring = createKeyRing({ secret: SECRET, env: "local" });
+    const signer = {
+      ...ring.signer(),
+      // As with an RSA key of 8,192 bits.
+      signatureBytes: 1024,
+      sign: async (claims: object) => {
+        const token = await ring.signer().sign(claims);
+        return token.slice(0, token.lastIndexOf(".") + 1) + "A".repeat(1366);
+      },
+    };
+    const { issuer } = issuing({ keys: { ...ring, signer: () => signer } });
+    const lengths: number[] = [];
+    for (let size = 4000; size < 5400; size += 5) {
+      const pair = await issuer.issuePair({ ...ada, extra: { x: "x".repeat(size) } }).catch(() => undefined);
+      lengths.push(pair?.access_token.length ?? 0, pair?.refresh_token.length ?? 0);
+    }
+    expect(Math.max(...lengths)).to.be.within(8000, 8192);
+    expect(Math.min(...lengths), "a long one is rejected").to.equal(0);
+  });
+
   it("reports the sign-in to onEvent, and ignores errors of onEvent (ISS-18)", async () => {
     const { issuer, events } = issuing();
     const { access_token } = await issuer.issuePair(ada);

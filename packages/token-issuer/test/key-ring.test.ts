@@ -47,11 +47,12 @@ describe("createKeyRing()", function () {
     });
   }
 
-  it("signs bytes in the signature format of RFC 7518", async () => {
+  it("signs bytes in the signature format of RFC 7518, and knows the length of a signature", async () => {
     const lengths = { HS256: 32, ES256: 64, ES384: 96, ES512: 132, EdDSA: 64, PS256: 256 } as const;
     for (const [algorithm, length] of Object.entries(lengths)) {
       const keys = createKeyRing({ text: writeRing(await ring(algorithm as keyof typeof lengths)) });
       expect(await keys.signer().signBytes(randomBytes(100))).to.have.length(length);
+      expect(keys.signer().signatureBytes, algorithm).to.equal(length);
     }
   });
 
@@ -217,7 +218,8 @@ describe("createKeyRing()", function () {
       const keys = createKeyRing({ privateKey: privateKey.replaceAll("\n", "\\n") });
       expect(keys.signer()).to.include({ algorithm: usual, kid: drawn.kid });
       expect(keys.jwks()?.keys).to.have.length(1);
-      expect(keys.lifetimes.refreshSeconds).to.equal(Infinity);
+      const { accessSeconds, refreshSeconds, leewaySeconds } = keys.lifetimes;
+      expect([accessSeconds, refreshSeconds, leewaySeconds]).to.eql([Infinity, Infinity, Infinity]);
     }
     const pem = (await key("PS256")).signing?.export({ type: "pkcs8", format: "pem" }).toString() ?? "";
     expect(createKeyRing({ privateKey: pem, algorithm: "PS256" }).signer().algorithm).to.equal("PS256");

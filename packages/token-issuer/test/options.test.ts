@@ -36,6 +36,7 @@ describe("the options of createTokenIssuer() and authRoutes()", () => {
   const wrong: Readonly<Record<string, object>> = {
     "keys must be": { keys: undefined },
     "keys must be a key ring": { keys: { find: () => undefined } },
+    "keys must be a key ring with lifetimes": { keys: { ...keys, lifetimes: undefined } },
     "store must be a token store": { store: { isRevoked: () => false } },
     "store must have both signInTime() and revokeSubjectNow(), or neither": {
       store: { ...store, revokeSubjectNow: undefined },
@@ -68,6 +69,11 @@ describe("the options of createTokenIssuer() and authRoutes()", () => {
       expect(faults[0]).to.include(said.join(" "));
     });
   }
+
+  it("allow any lifetime and leeway with a key that never changes", () => {
+    const options = { accessLifetimeMinutes: 1440, refreshLifetimeDays: 3650, leewaySeconds: 3600 };
+    expect(faultsOf(options)).to.eql([]);
+  });
 
   it("treat an empty issuer and audience as not set", async () => {
     const { issuer } = issuing({ issuer: "", audience: "" });

@@ -51,6 +51,27 @@ describe("refresh()", () => {
     expect(claimsOf(second.refresh_token)["exp"]).to.equal(clock() / 1000 + 30 * DAY);
   });
 
+  it("rejects a token issued under a longer lifetime once refreshLifetimeDays have passed, because the store has then forgotten its sign-out (REV-2)", async () => {
+    const { issuer, clock, replica } = issuing();
+    const restarted = replica({ refreshLifetimeDays: 1 });
+    const [signedOut, everywhere, kept, idle] = [
+      await issuer.issuePair(ada),
+      await issuer.issuePair({ ...ada, subject: "bo" }),
+      await issuer.issuePair({ ...ada, subject: "cy" }),
+      await issuer.issuePair({ ...ada, subject: "di" }),
+    ];
+    await restarted.revokeSession(String(claimsOf(signedOut.refresh_token)["fam"]));
+    await restarted.revokeSubject("bo");
+    clock.forward(DAY + 29);
+    expectPair(await restarted.refresh(kept.refresh_token));
+    clock.forward(1);
+    for (const { refresh_token } of [signedOut, everywhere, idle]) {
+      expect(await refusalOf(restarted.refresh(refresh_token))).to.equal(INVALID);
+    }
+    const ended = replica({ refreshLifetimeDays: 1, sessionLifetimeDays: 1 });
+    expect(await refusalOf(ended.refresh(idle.refresh_token))).to.equal(ENDED);
+  });
+
   it("uses iat as the sign-in time of a token without auth_time, and writes it as auth_time (ISS-10)", async () => {
     const { issuer, keys, clock } = issuing();
     const { refresh_token } = await issuer.issuePair(ada);
@@ -252,6 +273,18 @@ describe("refresh()", () => {
       if (principal === undefined) throw new Error("the token does not hold");
       return principal;
     }
+  });
+
+  it("accepts a token that expires in centuries, both at a refresh and for logout()", async () => {
+    const { issuer, store, keys, clock } = issuing();
+    const first = await issuer.issuePair(ada);
+    const pair = await issuer.refresh(await altered(keys, first.refresh_token, { exp: 8e9 }));
+    const token = await altered(keys, pair.access_token, { exp: 8e9 });
+    const { principal } = await createVerifier({ keys, now: clock }).verify(token);
+    if (principal !== undefined) await issuer.logout(principal);
+    clock.forward(90 * 365 * DAY);
+    const [jti, sub] = [principal?.tokenId, "ada"];
+    expect(await store.isRevoked({ jti, fam: undefined, sub, signedInAt: 0 })).to.equal(true);
   });
 
   it("accepts a session after revokeToken() for its access token, but not after revokeSession() (ISS-19, REV-1)", async () => {

@@ -140,6 +140,21 @@ describe("a token issuer with a failing store", () => {
     expect(store.rotations).to.have.length(2);
   });
 
+  it("does not retry a rotation that a full store in memory rejects (REF-17)", async () => {
+    const full = createMemoryTokenStore({ maxEntries: 10 });
+    let calls = 0;
+    const rotate: IssuerStore["rotate"] = (rotation) => {
+      calls += 1;
+      return full.rotate(rotation);
+    };
+    const { issuer } = issuing({ store: { ...full, rotate } });
+    let { refresh_token } = await issuer.issuePair(ada);
+    for (let refresh = 0; refresh < 9; refresh += 1)
+      ({ refresh_token } = await issuer.refresh(refresh_token));
+    expect(await refusalOf(issuer.refresh(refresh_token))).to.equal(UNAVAILABLE);
+    expect(calls).to.equal(10);
+  });
+
   it("uses a new nonce for every refresh, even with the same token (REF-8)", async () => {
     const store = failingStore();
     const { issuer } = issuing({ store });

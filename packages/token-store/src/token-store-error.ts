@@ -8,6 +8,8 @@ export type TokenStoreErrorCode = "ERR_SVC_TOKEN_STORE_FULL" | "ERR_SVC_TOKEN_ST
 export class TokenStoreError extends Error {
   override readonly name = "TokenStoreError";
   readonly code: TokenStoreErrorCode;
+  /** Tells the caller that the operation has had no effect, so that a retry has no benefit. */
+  readonly ambiguous = false;
 
   constructor(code: TokenStoreErrorCode, message: string) {
     super(message);
