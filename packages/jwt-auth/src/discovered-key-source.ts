@@ -30,8 +30,8 @@ export function createDiscoveredKeySource(options: OptionsOf<typeof discoveryOpt
   // OpenID Connect Discovery 1.0, section 4: the path is appended to the issuer, without its trailing slash.
   const place = issuer.replace(/\/$/, "");
   const url = new URL(`${place}/.well-known/openid-configuration`);
-  const { algorithms, ...plan } = refreshPlan(settings);
-  const { timeoutMs, now, random } = plan;
+  const plan = refreshPlan(settings);
+  const { algorithms, timeoutMs, now, random } = plan;
   // A slow discovery must not shorten the time that an attempt for the key set gets.
   const limits = { attempts, fetch, now, random, leastMs: timeoutMs / attempts };
   return refreshedKeys({

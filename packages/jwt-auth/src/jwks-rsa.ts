@@ -35,7 +35,7 @@ const MOST_PENDING = 4;
  * @throws ConfigurationError for invalid options, or a value that is not a client
  */
 export function fromJwksRsa(client: JwksRsaClient, options: RefreshOptions = {}): RefreshedKeySource {
-  const { algorithms, ...plan } = refreshPlan(refreshOptions.resolve(options));
+  const plan = refreshPlan(refreshOptions.resolve(options));
   if (typeof (client as Partial<JwksRsaClient> | undefined)?.getSigningKeys !== "function") {
     const message = "must be a jwks-rsa client: it needs getSigningKeys()";
     throw new ConfigurationError(refreshOptions.subject, [{ key: "client", message }]);
@@ -46,7 +46,7 @@ export function fromJwksRsa(client: JwksRsaClient, options: RefreshOptions = {})
     if (pending >= MOST_PENDING) throw new KeySetError(`${pending} calls of the jwks-rsa client are pending`);
     pending += 1;
     try {
-      return keySetFrom(await client.getSigningKeys(), algorithms, before);
+      return keySetFrom(await client.getSigningKeys(), plan.algorithms, before);
     } catch (error) {
       throw clientFailure(error);
     } finally {

@@ -6,7 +6,7 @@ import { keyFault } from "./key-check.ts";
 import { type Candidate, candidateOf, isPrivateJwk, MOST_KEYS, type UsableKey } from "./key-set.ts";
 import { readPem } from "./pem-source.ts";
 import { secretFault } from "./secret-rules.ts";
-import { isObject } from "./token-parser.ts";
+import { isObject, own } from "./token-parser.ts";
 
 /** What a {@link KeyReader} has read. */
 export interface ReadKeys {
@@ -129,7 +129,7 @@ export function createKeyReader(env: EnvironmentName, wanted: readonly Algorithm
 
 /** Returns why a verifier must not hold this JWK; undefined for a public key. */
 function secretJwkFault(entry: Members, verb: "is" | "contains"): string | undefined {
-  if (Object.hasOwn(entry, "k")) return `${verb} a shared secret; ${SECRET}`;
+  if (own(entry, "k") !== undefined) return `${verb} a shared secret; ${SECRET}`;
   return isPrivateJwk(entry) ? privateFault(verb) : undefined;
 }
 

@@ -13,8 +13,8 @@ import { type RefreshedKeySource, refreshedKeys } from "./refreshed-keys.ts";
 export function createKeySetSource(options: KeySetOptions): RefreshedKeySource {
   const { attempts, fetch, ...settings } = keySetOptions.resolve(options);
   const url = new URL(settings.url);
-  const { algorithms, ...plan } = refreshPlan(settings);
-  const { timeoutMs, now, random } = plan;
+  const plan = refreshPlan(settings);
+  const { algorithms, timeoutMs, now, random } = plan;
   return refreshedKeys({
     ...plan,
     place: url.origin + url.pathname,

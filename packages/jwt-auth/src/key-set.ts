@@ -3,7 +3,7 @@ import { importJWK, type JWK } from "jose";
 import type { Algorithm } from "./algorithms.ts";
 import { keyFault } from "./key-check.ts";
 import { KeySetError } from "./key-set-error.ts";
-import { isObject, MAX_KID_LENGTH } from "./token-parser.ts";
+import { isObject, MAX_KID_LENGTH, own } from "./token-parser.ts";
 
 /** A key that may verify tokens. */
 export interface UsableKey {
@@ -140,9 +140,9 @@ export function algorithmNamed(alg: unknown): unknown {
   return alg === "Ed25519" ? "EdDSA" : alg;
 }
 
-/** Returns whether a JWK has a private or secret member. */
+/** Returns whether a JWK has a private or secret member. Ignores a member that is undefined, which JSON omits. */
 export function isPrivateJwk(entry: Members): boolean {
-  return PRIVATE.some((name) => Object.hasOwn(entry, name));
+  return PRIVATE.some((name) => own(entry, name) !== undefined);
 }
 
 // Check the types before building a string: converting an object could throw, and one bad key would make the whole

@@ -1,12 +1,24 @@
 import type { IncomingMessage } from "node:http";
 import type { Logger } from "@svc/context";
-import { defineOptions, fileOptions, kinds as k, type OptionsOf, type ResolvedOptions } from "@svc/options";
+import {
+  defineOptions,
+  fileOptions,
+  kinds as k,
+  type OptionsOf,
+  type ResolvedOptions,
+  type WithMethods,
+} from "@svc/options";
 import type { Algorithm } from "./algorithms.ts";
 import { keySetOptions } from "./key-set-options.ts";
 import { issuersKind } from "./issuer-options.ts";
 import { keysKind } from "./key-input.ts";
 import { revocationKind } from "./revocation.ts";
 import { verifierOptions } from "./verifier-options.ts";
+
+// Method parameters are bivariant, so a function may declare the request of Express that it expects.
+interface Functions {
+  tokenFrom(req: IncomingMessage): string | undefined;
+}
 
 const algorithmList: k.Kind<readonly Algorithm[]> = {
   expects: "a list of algorithms",
@@ -71,7 +83,7 @@ export const jwtAuthOptions = defineOptions("jwtAuth()", {
    * Returns the token of a request without a bearer header, for example from a cookie (AUTH-33). Such a request must come
    * from the same origin if its method is unsafe (AUTH-34). Default: only the bearer header carries a token.
    */
-  tokenFrom: { kind: k.optional(k.func<(req: IncomingMessage) => string | undefined>()) },
+  tokenFrom: { kind: k.optional(k.func<Functions["tokenFrom"]>()) },
   /**
    * Your own key, instead of a mode: a `KeyObject`, a `CryptoKey`, a JWK, a JWK set, a PEM, a function of the token's header,
    * or a key source, which `stop()` of the middleware does not stop. Default: none.
@@ -95,7 +107,7 @@ export const jwtAuthOptions = defineOptions("jwtAuth()", {
  * Options of {@link jwtAuth}. Exactly one of `jwksUrl`, `discovery`, `publicKey`, `secret`, `keys` and `issuers` is
  * required.
  */
-export type JwtAuthOptions = OptionsOf<typeof jwtAuthOptions>;
+export type JwtAuthOptions = WithMethods<OptionsOf<typeof jwtAuthOptions>, Functions>;
 
 /** The options with their defaults filled in. */
 export type GivenOptions = ResolvedOptions<(typeof jwtAuthOptions)["keys"]>;

@@ -14,6 +14,8 @@ export interface RefreshPlan {
    * log; the caller replaces them.
    */
   readonly load: (signal: AbortSignal, before: KeySet) => Promise<KeySet>;
+  /** The algorithms that the keys are used for. */
+  readonly algorithms: readonly Algorithm[];
   /** Where the keys come from, for log messages: a URL without its query, or `jwks-rsa`. */
   readonly place: string;
   readonly timeoutMs: number;
@@ -56,7 +58,7 @@ const LONGEST_WAIT_MS = 2 ** 31 - 1;
  * keys unchanged (KEY-4).
  */
 export function refreshedKeys(plan: RefreshPlan): RefreshedKeySource {
-  const { load, place, timeoutMs, coolDownMs, maxAgeMs, maxStaleMs, now, random } = plan;
+  const { load, algorithms, place, timeoutMs, coolDownMs, maxAgeMs, maxStaleMs, now, random } = plan;
   const logger = safeLogger(plan.logger);
   const breaker: Breaker | undefined =
     plan.breakerFailures === 0
@@ -222,6 +224,7 @@ export function refreshedKeys(plan: RefreshPlan): RefreshedKeySource {
     get generation() {
       return generation;
     },
+    algorithms,
     find: (kid, algorithm) => keys.find(kid, algorithm),
     refresh,
     readiness: () => ({ name: "auth", critical: true, check }),

@@ -1,5 +1,5 @@
 import type { KeyObject } from "node:crypto";
-import { isAlgorithm } from "./algorithms.ts";
+import { type Algorithm, isAlgorithm } from "./algorithms.ts";
 import type { KeySource } from "./key-source.ts";
 import { MAX_KID_LENGTH, MAX_TOKEN_LENGTH } from "./token-parser.ts";
 
@@ -40,20 +40,50 @@ export function passportJwtSecret(
     return text;
   }
 
+  /** Returns the secret without a promise if the key need not be fetched. */
+  function secretFor(header: unknown): string | Buffer | undefined | Promise<string | Buffer | undefined> {
+    const named = namedIn(header);
+    const key = named && source.find(named.kid, named.alg);
+    if (key !== undefined) return secretOf(key);
+    return named && source.refresh && fetchedSecret(named);
+  }
+
+  async function fetchedSecret({ kid, alg }: NamedKey): Promise<string | Buffer | undefined> {
+    const key = await source.refresh?.(kid, alg);
+    return key && secretOf(key);
+  }
+
   return function provideSecret(_req, token, done) {
-    keyFor(source, headerOf(token)).then(
-      (key) => done(null, key === undefined ? undefined : secretOf(key)),
-      (error: unknown) => done(error),
-    );
+    let secret: ReturnType<typeof secretFor>;
+    try {
+      secret = secretFor(headerOf(token));
+    } catch (error) {
+      done(error);
+      return;
+    }
+    // The callback may throw: in a promise, that would be an unhandled rejection, which ends the process.
+    if (!(secret instanceof Promise)) done(null, secret);
+    else secret.then((late) => done(null, late), done);
   };
 }
 
 async function keyFor(source: KeySource, header: unknown): Promise<KeyObject | undefined> {
+  const named = namedIn(header);
+  return named && (source.find(named.kid, named.alg) ?? (await source.refresh?.(named.kid, named.alg)));
+}
+
+interface NamedKey {
+  readonly kid: string | undefined;
+  readonly alg: Algorithm;
+}
+
+/** Returns the key that a header names, or undefined if its `alg` or `kid` is unusable. */
+function namedIn(header: unknown): NamedKey | undefined {
   if (typeof header !== "object" || header === null) return undefined;
   const { alg, kid } = header as { alg?: unknown; kid?: unknown };
   if (!isAlgorithm(alg)) return undefined;
   if (kid !== undefined && (typeof kid !== "string" || kid.length > MAX_KID_LENGTH)) return undefined;
-  return source.find(kid, alg) ?? (await source.refresh?.(kid, alg));
+  return { kid, alg };
 }
 
 /** Returns the unchecked header of a token; `passport-jwt` verifies the token. */

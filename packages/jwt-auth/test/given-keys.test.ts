@@ -242,6 +242,13 @@ for (const [name, make] of factories) {
       }
     });
 
+    it("accepts a JWK whose private members are undefined, since JSON omits them", () => {
+      const { publicKey } = keyFixture("p256");
+      const jwk = { ...publicKey.export({ format: "jwk" }), d: undefined, k: undefined };
+      for (const keys of [jwk, { keys: [jwk] }] as const)
+        expect(make({ keys, algorithms: ["ES256"] }).algorithms).to.eql(["ES256"]);
+    });
+
     it("accepts a secret only as a KeyObject, under the rules of the option secret (AUTH-31, AUTH-32)", async () => {
       const bytes = keyFixture("secret").publicKey.export();
       const hmac = { name: "HMAC", hash: "SHA-256" };

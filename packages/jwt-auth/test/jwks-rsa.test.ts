@@ -1,7 +1,7 @@
 import { createSecretKey } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import type { Algorithm, KeySource } from "@svc/jwt-auth";
-import { createKeySetSource, createSecretSource } from "@svc/jwt-auth";
+import { createKeySetSource, createSecretSource, createVerifier } from "@svc/jwt-auth";
 import { expressJwtSecret, fromJwksRsa, type JwksRsaClient, passportJwtSecret } from "@svc/jwt-auth/jwks-rsa";
 import { ConfigurationError } from "@svc/options";
 import { codeBlocks, collectingLogger, expressMajors, listen, rejection, runSample } from "@svc/test-support";
@@ -43,6 +43,12 @@ describe("fromJwksRsa()", () => {
     expect(source.find("p256", "RS256")).to.equal(undefined);
     expect(keys.requests).to.equal(1);
     expect((await readinessOf(source)).detail).to.equal("2 key(s), cached 0s ago");
+  });
+
+  it("limits a verifier without the option algorithms to its own algorithms", async () => {
+    await using keys = await issuer(jwkOf("p256"));
+    using source = fromJwksRsa(clientOf(keys.url), { algorithms: ["ES256"] });
+    expect(createVerifier({ keys: source }).algorithms).to.eql(["ES256"]);
   });
 
   it("uses a key with the alg Ed25519, the name of RFC 9864, for EdDSA", async () => {
@@ -231,6 +237,45 @@ for (const [major, express] of Object.entries(expressMajors)) {
     });
   }
 }
+
+describe("passportJwtSecret()", () => {
+  it("lets an error of passport's callback reach the caller when the key is at hand, as with plain secretOrKey", () => {
+    const provide = passportJwtSecret(
+      createSecretSource({ secret: "a secret of thirty-two bytes, at least" }),
+    );
+    const fails = (): never => {
+      throw new Error("a mistake in the callback");
+    };
+    expect(() => provide({}, tokenOf({ algorithm: "HS256" }), fails)).to.throw("a mistake in the callback");
+    expect(() => provide({}, "rubbish", fails)).to.throw("a mistake in the callback");
+  });
+
+  it("passes the error of a faulty source to the callback once", async () => {
+    const faulty: readonly Pick<KeySource, "find" | "refresh">[] = [
+      { find: () => keyFixture("rsa2048").privateKey },
+      {
+        find: () => {
+          throw new Error("broken");
+        },
+      },
+      { find: () => undefined, refresh: async () => keyFixture("rsa2048").privateKey },
+      {
+        find: () => undefined,
+        refresh: () => {
+          throw new Error("broken");
+        },
+      },
+    ];
+    for (const source of faulty) {
+      const provide = passportJwtSecret({ generation: 0, ...source });
+      const given = await new Promise<unknown[]>((resolve) =>
+        provide({}, tokenOf(), (...values) => resolve(values)),
+      );
+      expect(given).to.have.length(1);
+      expect(given[0]).to.be.instanceOf(Error);
+    }
+  });
+});
 
 describe("the sample with jwks-rsa in the README", () => {
   it("lets express-jwt verify tokens with the keys of a jwks-rsa client (CLAIM-6)", async () => {

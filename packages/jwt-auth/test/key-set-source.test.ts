@@ -27,6 +27,18 @@ describe("createKeySetSource()", () => {
     expect(keys.requests).to.equal(1);
   });
 
+  it("limits a verifier without the option algorithms to its own algorithms", async () => {
+    await using keys = await issuer(jwkOf("p256"));
+    using source = sourceOf(keys.url, { algorithms: ["ES256", "EdDSA", "ES256"] });
+    const verifier = createVerifier({ keys: source, now: nowOfTokens });
+    expect(verifier.algorithms).to.eql(["ES256", "EdDSA"]);
+    const token = forge({ algorithm: "ES256", header: { kid: "p256" } });
+    expect((await verifier.verify(token)).reason).to.equal(undefined);
+    expect(() => createVerifier({ keys: source, algorithms: ["RS256"] })).to.throw(
+      "has RS256, for which the key source has no keys; it has keys for ES256, EdDSA",
+    );
+  });
+
   it("finds no key for a kid outside the set, such as __proto__ (CLAIM-6)", async () => {
     await using keys = await issuer(jwkOf("p256"));
     using source = sourceOf(keys.url);

@@ -7,6 +7,7 @@ import {
   currentPrincipal,
   jwtAuth,
   type JwtAuth,
+  type JwtAuthOptions,
   type KeySource,
   optionalAuth,
   principalOf,
@@ -21,11 +22,22 @@ import connect from "connect";
 import express4, { type RequestHandler as Handler4 } from "express4";
 import { exportJWK } from "jose";
 import { keyFixture, pemOf } from "./support/key-fixtures.ts";
-import express5, { type RequestHandler as Handler5 } from "express";
+import express5, { type Request, type RequestHandler as Handler5 } from "express";
 
 // The compiler is the test: it must accept this code, and reject each line after @ts-expect-error.
 describe("the types", () => {
   const auth: JwtAuth = jwtAuth({ secret: "s".repeat(32) });
+
+  it("accept a tokenFrom that declares the request of Express, but not one that returns a promise", () => {
+    const options: JwtAuthOptions = {
+      secret: "s".repeat(32),
+      tokenFrom: (req: Request) => req.get("x-token"),
+    };
+    expect(jwtAuth(options)).to.be.a("function");
+    // @ts-expect-error -- a promise is not a token
+    const wrong: JwtAuthOptions = { tokenFrom: async (req: Request) => req.get("x-token") };
+    expect(wrong).to.have.property("tokenFrom");
+  });
 
   it("keep the parameter types of an Express 5 route after a guard", () => {
     const app = express5();
