@@ -5,7 +5,9 @@ export const EXEMPT_PATHS: readonly string[] = Object.freeze([
   "/info",
   "/metrics",
   "/docs",
-  "/docs/*",
+  // The page's own files only: an application may have routes below /docs.
+  "/docs/docs.css",
+  "/docs/docs.js",
   "/openapi.json",
   "/.well-known/*",
   "POST /auth/refresh",

@@ -1,10 +1,23 @@
 import type { IncomingMessage } from "node:http";
 import type { Logger } from "@svc/context";
-import { defineOptions, fault, kinds as k, type OptionsOf, type ResolvedOptions } from "@svc/options";
+import {
+  defineOptions,
+  fault,
+  kinds as k,
+  type OptionsOf,
+  type ResolvedOptions,
+  type WithMethods,
+} from "@svc/options";
 import { EXEMPT_PATH } from "./exempt-paths.ts";
 import { RESERVED_SUBDOMAINS } from "./host.ts";
 import { type Caller, TENANT_SOURCES, type TenantSource } from "./resolution.ts";
 import { SLUG } from "./slug.ts";
+
+// Method parameters are bivariant, so a function may declare the request of Express that it expects.
+interface Functions {
+  callerOf(req: IncomingMessage): Caller | undefined;
+  hostOf(req: IncomingMessage): string | undefined;
+}
 
 const LABEL = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?";
 // Empty, or a domain name of at most 253 characters that is not an IP address.
@@ -70,12 +83,12 @@ export const tenancyOptions = defineOptions("tenancy()", {
    * Returns the verified caller of a request, `{ subject, tenant }`, or undefined. Must not return a promise. Default: the
    * `principal` of the request's context.
    */
-  callerOf: { kind: k.optional(k.func<(req: IncomingMessage) => Caller | undefined>()) },
+  callerOf: { kind: k.optional(k.func<Functions["callerOf"]>()) },
   /**
    * Returns the host that a request was sent to, for example from `X-Forwarded-Host` of a trusted proxy: `(req) =>
    * req.hostname` follows Express's `trust proxy` and uses the first of several values. Default: the header `Host`.
    */
-  hostOf: { kind: k.optional(k.func<(req: IncomingMessage) => string | undefined>()) },
+  hostOf: { kind: k.optional(k.func<Functions["hostOf"]>()) },
   /** Path prefix in front of the tenant's segment (TEN-14). Default: `/t`. */
   pathPrefix: {
     key: "path_prefix",
@@ -124,7 +137,7 @@ export const tenancyOptions = defineOptions("tenancy()", {
 });
 
 /** Options of `tenancy()`. */
-export type TenancyOptions = OptionsOf<typeof tenancyOptions>;
+export type TenancyOptions = WithMethods<OptionsOf<typeof tenancyOptions>, Functions>;
 
 /** The options with their defaults filled in. */
 export type ResolvedTenancy = ResolvedOptions<(typeof tenancyOptions)["keys"]>;

@@ -54,8 +54,8 @@ const UNRESOLVED = without("unresolved");
  * Applies the rules of tenancy to one request (TEN-4 to TEN-9). Independent of HTTP.
  *
  * With authentication on, the caller must belong to every tenant that the request names, not only to the first: a request
- * whose path and host name different tenants never passes. A tenant claim counts even if `token` is not listed; otherwise a
- * caller of one tenant could act in any other tenant.
+ * whose path and host name different tenants never passes. A tenant claim counts even if `token` is not listed, unless the
+ * source `user` yields a tenant; otherwise a caller of one tenant could act in any other tenant.
  */
 export function resolveTenant<R>(policy: Policy<R>, caller: Caller | undefined, request: R): Resolution {
   if (!policy.auth && caller === undefined) return firstNamed(policy, request);

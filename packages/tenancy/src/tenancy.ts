@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { contextOf, enterContext, isTenantId, type Middleware, openContext } from "@svc/context";
-import type { ProblemError } from "@svc/problem";
+import { internalError, type ProblemError } from "@svc/problem";
 import { safeLogger } from "@svc/resilience";
 import { EXEMPT_PATHS, exemption } from "./exempt-paths.ts";
 import { hostReader } from "./host.ts";
@@ -39,7 +39,7 @@ export function tenancy(options?: TenancyOptions): Middleware {
     } catch (error) {
       context.tenantId = undefined;
       remember(context, undefined);
-      next(asError(error));
+      next(failure(error));
       return;
     }
     context.tenantId = resolution.tenant;
@@ -121,10 +121,10 @@ function checked(
     if (caller === undefined || caller === null) return undefined;
     dropRejection(caller);
     if (typeof caller !== "object" || "then" in caller)
-      throw faulty("callerOf must return { subject, tenant } or undefined, not a promise");
+      throw new TypeError("callerOf must return { subject, tenant } or undefined, not a promise");
     const { subject, tenant } = caller as { readonly subject?: unknown; readonly tenant?: unknown };
     if (!isText(subject) || !isText(tenant))
-      throw faulty("callerOf must return a subject and a tenant that are strings or undefined");
+      throw new TypeError("callerOf must return a subject and a tenant that are strings or undefined");
     return { subject: subject ?? undefined, tenant: tenant ?? undefined };
   };
 }
@@ -135,7 +135,7 @@ function checkedHost(
   return function hostChecked(req) {
     const host: unknown = hostOf(req);
     dropRejection(host);
-    if (!isText(host)) throw faulty("hostOf must return a string or undefined, not a promise");
+    if (!isText(host)) throw new TypeError("hostOf must return a string or undefined, not a promise");
     return host ?? undefined;
   };
 }
@@ -149,14 +149,8 @@ function isText(value: unknown): value is string | null | undefined {
   return value === undefined || value === null || typeof value === "string";
 }
 
-function faulty(message: string): TypeError {
-  return Object.assign(new TypeError(message), { code: "ERR_SVC_TENANCY_OPTION" });
-}
-
-// Returns an error for any thrown value, because next(undefined), next("route") and next("router") would let the
-// request continue.
-function asError(thrown: unknown): Error {
-  if (thrown instanceof Error) return thrown;
-  const error = new Error("an option of tenancy() threw a value that is not an Error", { cause: thrown });
-  return Object.assign(error, { code: "ERR_SVC_TENANCY_OPTION" });
+// Wraps any thrown value: next(undefined), next("route") and next("router") would let the request continue, and an error of
+// the application may have a status of its own.
+function failure(cause: unknown): ProblemError {
+  return internalError({ code: "ERR_SVC_TENANCY_OPTION", cause });
 }

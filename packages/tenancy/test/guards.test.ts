@@ -135,6 +135,10 @@ describe("the guards and accessors of @svc/tenancy", () => {
     // An unhandled rejection of the returned promise would end the process.
     const late = (): never => Promise.reject(new Error("too late")) as never;
     expect(await codeOfFault({ ...options, callerOf: late })).to.equal("ERR_SVC_TENANCY_OPTION");
+    const failing = (): never => {
+      throw Object.assign(new Error("the store is down"), { status: 404, code: "ENOENT" });
+    };
+    expect(await codeOfFault({ ...options, callerOf: failing })).to.equal("ERR_SVC_TENANCY_OPTION");
     const subdomain = { sources: ["subdomain"], baseDomain: "example.com" } as const;
     expect(await codeOfFault({ ...subdomain, hostOf: late })).to.equal("ERR_SVC_TENANCY_OPTION");
     expect(await codeOf(options, { caller: {} }, noting)).to.equal(undefined);

@@ -171,6 +171,10 @@ for (const [stack, serve] of Object.entries(stacks)) {
           throw new Error("the store is down");
         },
         () => {
+          // Without a wrapper, this would be a 404 with a private detail.
+          throw Object.assign(new Error("the store is down"), { status: 404, expose: true });
+        },
+        () => {
           throw undefined;
         },
         () => {

@@ -28,6 +28,18 @@ describe("the types of @svc/tenancy", () => {
     expect(app).to.be.a("function");
   });
 
+  it("accept functions that declare the request of Express", () => {
+    const options: TenancyOptions = {
+      sources: ["token"],
+      hostOf: (req: Request) => req.hostname,
+      callerOf: (req: Request) => ({ tenant: req.get("x-verified-tenant") }),
+    };
+    expect(tenancy(options)).to.be.a("function");
+    // @ts-expect-error -- a number is not a host
+    const wrong: TenancyOptions = { hostOf: (req: Request) => req.hostname.length };
+    expect(wrong).to.have.property("hostOf");
+  });
+
   it("list the sources, and accept undefined for an omitted option", () => {
     const options: TenancyOptions = {
       sources: ["token"],
