@@ -1,7 +1,13 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Logger } from "@svc/context";
 import type { Algorithm } from "@svc/jwt-auth";
-import { defineOptions, kinds as k, type OptionsOf, type ResolvedOptions } from "@svc/options";
+import {
+  defineOptions,
+  kinds as k,
+  type OptionsOf,
+  type ResolvedOptions,
+  type WithMethods,
+} from "@svc/options";
 import { GUID } from "./built-in.ts";
 import type { Identity, LoginIdentity } from "./identity.ts";
 
@@ -70,6 +76,11 @@ export type ProviderOptions = OptionsOf<typeof providerOptions>;
 /** The options of one provider with defaults filled in, except for the defaults of a built-in provider. */
 export type ResolvedProviderOptions = ResolvedOptions<(typeof providerOptions)["keys"]>;
 
+// Method parameters are bivariant, so a function may declare the request and response of Express that it expects.
+interface Functions {
+  onIdentity(identity: LoginIdentity, req: IncomingMessage, res: ServerResponse): unknown;
+}
+
 /** Called after every successful sign-in (OIDC-10); see {@link OidcLoginOptions.onIdentity}. */
 export type IdentityHandler = (identity: LoginIdentity, req: IncomingMessage, res: ServerResponse) => unknown;
 
@@ -127,4 +138,4 @@ export const oidcLoginOptions = defineOptions("oidcLogin()", {
 });
 
 /** Options of {@link oidcLogin}. */
-export type OidcLoginOptions = OptionsOf<typeof oidcLoginOptions>;
+export type OidcLoginOptions = WithMethods<OptionsOf<typeof oidcLoginOptions>, Functions>;

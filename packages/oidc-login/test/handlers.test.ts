@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { oidcLogin } from "@svc/oidc-login";
+import { type LoginIdentity, oidcLogin, type OidcLoginOptions } from "@svc/oidc-login";
+import type { Request, Response as ExpressResponse } from "express";
 import { forbidden } from "@svc/problem";
 import { expressMajors, listen } from "@svc/test-support";
 import { expect } from "chai";
@@ -10,6 +11,13 @@ import { type Given, problemIn, SECRET, serve, type Stack, stacks } from "./supp
 type Handler = Given["onIdentity"];
 
 describe("the onIdentity handler", () => {
+  it("may declare the request and response of Express", () => {
+    const onIdentity = ({ return_to }: LoginIdentity, req: Request, res: ExpressResponse): void =>
+      res.redirect(req.secure ? 303 : 302, return_to);
+    const options: Pick<OidcLoginOptions, "onIdentity"> = { onIdentity };
+    expect(options.onIdentity).to.equal(onIdentity);
+  });
+
   let provider: HostileProvider;
   beforeEach(async () => {
     provider = await hostileProvider();
