@@ -156,7 +156,12 @@ function givenTrace(given: object | null): EventTrace {
   return trace;
 }
 
-function dataJson(data: unknown): string {
+/**
+ * Returns an event's data as JSON.
+ *
+ * @throws EventError `ERR_SVC_EVENT_ARGUMENT` for data that JSON or PostgreSQL cannot represent
+ */
+export function dataJson(data: unknown): string {
   if (typeof data !== "object" || data === null || Array.isArray(data)) {
     throw refused(`data must be an object; it is ${shown(data)}`);
   }

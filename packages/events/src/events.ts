@@ -6,6 +6,7 @@ import { type EventEnvelope, type NewEvent, writeEnvelope, type Written } from "
 import { EventError, refused } from "./errors.ts";
 import type { BusMessage, EventBus } from "./event-bus.ts";
 import { type EventsOptions, eventsOptions } from "./options.ts";
+import { accessOf } from "./outbox/outbox.ts";
 import { readEnvelope } from "./read-envelope.ts";
 import { type EventTypes, subscriberHandlers, subscriberJobs, subscriptionsOf } from "./subscribers.ts";
 import { isText } from "./text.ts";
@@ -43,7 +44,8 @@ export interface Events<M = Record<string, object>> {
   ): Promise<EventEnvelope<T, M[T] & object>>;
   /**
    * Publishes up to 1,000 events in order. Throws as `publish` does. One invalid event rejects all before anything is
-   * sent.
+   * sent. Without an outbox all jobs are queued at once, so the call also rejects more than 10,000 jobs, or more than
+   * 67,108,864 characters of payloads.
    */
   publishMany(events: readonly AnyEvent<M>[], options?: PublishOptions): Promise<readonly EventEnvelope[]>;
   /**
@@ -93,6 +95,8 @@ export function createEvents<M extends EventTypes<M> = Record<string, object>>(
     logger?.warn({ err: error, suppressed }, "an event listener threw an error"),
   );
 
+  const access = outbox && accessOf(outbox);
+
   function written(event: NewEvent): Written {
     const one = writeEnvelope(event, source, maxEventBytes, options.now);
     if (bus === undefined && !subscriptions.has(one.envelope.type)) {
@@ -135,11 +139,14 @@ export function createEvents<M extends EventTypes<M> = Record<string, object>>(
     if (all.length === 0) return [];
     if (outbox === undefined) await send(all, tx);
     else {
-      const entries = all.map(({ envelope }) => ({
+      const entries = all.map(({ envelope, body }) => ({
         topic: topicOf(options, envelope.type),
         event: envelope,
+        body,
       }));
-      await outbox.add(entries, { tx });
+      // Store the JSON that was checked, because another serialization costs time and may differ. An outbox that was not
+      // created by createOutbox(), such as one that wraps it, has only `add()`.
+      await (access === undefined ? outbox.add(entries, { tx }) : access.write(entries, tx));
     }
     for (const { envelope } of all) {
       const jobs = outbox === undefined ? (subscriptions.get(envelope.type)?.length ?? 0) : 0;
@@ -235,7 +242,9 @@ function isUnstorable(error: unknown): boolean {
   return !isConnectionError(error) && /^(?:22|54)/.test(sqlStateOf(error) ?? "");
 }
 
-/** Returns whether a job table rejected the job itself. */
+const REFUSALS: readonly unknown[] = ["ERR_SVC_JOB_ARGUMENT", "ERR_SVC_JOB_SCHEMA"];
+
+/** Returns whether a job table rejected the job itself: it is invalid, or does not match the schema of its task. */
 export function isRefusedJob(error: unknown): boolean {
-  return error instanceof Error && (error as NodeJS.ErrnoException).code === "ERR_SVC_JOB_ARGUMENT";
+  return error instanceof Error && REFUSALS.includes((error as NodeJS.ErrnoException).code);
 }

@@ -1,6 +1,7 @@
 import type { Logger, SpanHook } from "@svc/context";
 import type { JobTable } from "@svc/job-table";
 import { defineOptions, inSeconds, kinds as k, type OptionsOf } from "@svc/options";
+import { topic } from "./bus/messages.ts";
 import type { EventEnvelope } from "./envelope.ts";
 import type { BusMessage, EventBus } from "./event-bus.ts";
 import type { Outbox } from "./outbox/outbox.ts";
@@ -122,7 +123,7 @@ export const busConsumerOptions = defineOptions("createBusConsumer()", {
    * Full names of the topics to consume, with the publisher's prefix. Default: the topics of the types that have
    * subscribers.
    */
-  topics: { kind: k.optional(k.listOf(k.string())) },
+  topics: { kind: k.optional(k.listOf(topic)) },
   /** Number of events queued concurrently, 1 to 1,000; values above 1 do not keep the order. Default: 1. */
   concurrency: { key: "consume_concurrency", kind: k.withDefault(k.integer({ min: 1, max: 1000 }), 1) },
   /**

@@ -138,4 +138,14 @@ describe("createBusConsumer()", function () {
     expect(() => createBusConsumer({ bus, events, group: "a b", topics: ["x"] })).to.throw("group: must be");
     expect(createBusConsumer({ bus, events, group: "books", topics: ["x"] }).subscribed).to.equal(false);
   });
+
+  it("throws for a topic that no bus accepts", async () => {
+    await using bench = await openBench(database.url);
+    const options = { bus: obedientBus(), events: bench.events(), group: "books" };
+    for (const wrong of ["orders.>", "orders.*", "a..b", "a b", "", "x".repeat(301)]) {
+      expect(() => createBusConsumer({ ...options, topics: ["orders", wrong] }), wrong)
+        .to.throw("topics: must be")
+        .with.property("code", "ERR_SVC_CONFIGURATION");
+    }
+  });
 });

@@ -12,7 +12,7 @@ import { DeadlineError } from "@svc/resilience";
 import { collectingLogger, rejection, until } from "@svc/test-support";
 import { expect } from "chai";
 import { createHash } from "node:crypto";
-import { openBench } from "./support/bench.ts";
+import { openBench, tableWithSchema } from "./support/bench.ts";
 import { obedientBus } from "./support/obedient-bus.ts";
 
 const TRACEPARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
@@ -196,6 +196,33 @@ describe("createEvents()", function () {
     client.release();
   });
 
+  it("serializes the data of an event for an outbox once, so that the checked JSON is stored", async () => {
+    await using bench = await openBench(database.url);
+    const events = bench.events({ subscribers: { a: { one: nothing } } });
+    let reads = 0;
+    const data = {
+      get n() {
+        return ++reads;
+      },
+    };
+    await events.publish({ type: "a", data });
+    expect((await bench.rows())[0]?.payload["data"]).to.deep.equal({ n: 1 });
+    expect(reads).to.equal(1);
+  });
+
+  it("writes to an outbox that wraps the one of createOutbox()", async () => {
+    await using bench = await openBench(database.url);
+    let added = 0;
+    const add: typeof bench.outbox.add = (entries, options) => {
+      added += entries.length;
+      return bench.outbox.add(entries, options);
+    };
+    const events = bench.events({ outbox: { ...bench.outbox, add }, subscribers: { a: { one: nothing } } });
+    await events.publish({ type: "a", data: {} });
+    expect(added).to.equal(1);
+    expect(await bench.rows()).to.have.lengthOf(1);
+  });
+
   it("EVT-2 rejects a tx option that is not a transaction, and publishes nothing", async () => {
     await using bench = await openBench(database.url);
     const client = await bench.pool.connect();
@@ -329,6 +356,20 @@ describe("createEvents()", function () {
       await events.receive(message(ORDER)).catch((error: unknown) => types.push(String(error)));
     }
     expect(types).to.deep.equal(["refused", "refused", "Error: no", "Error: no", "Error: no"]);
+  });
+
+  it("drops a received event that does not match the schema of a subscriber's task", async () => {
+    await using bench = await openBench(database.url);
+    const types: string[] = [];
+    const events = bench.events({
+      table: tableWithSchema(bench, "order.paid->one"),
+      subscribers: { "order.paid": { one: nothing } },
+      onEvent: ({ type }) => types.push(type),
+    });
+    await events.receive(message({ ...ORDER, data: { total: "5" } }));
+    await events.receive(message(ORDER));
+    expect(types).to.deep.equal(["refused", "received"]);
+    expect(await bench.jobs()).to.have.lengthOf(1);
   });
 
   it("rejects at receiveTimeoutMs while received events cannot be queued, and keeps at most 1,000 calls pending", async () => {

@@ -173,6 +173,42 @@ describe("an outbox", function () {
     expect(await rejection(outbox.add(many))).to.include({ code: "ERR_SVC_EVENT_ARGUMENT" });
   });
 
+  it("rejects entries that PostgreSQL or JSON cannot represent, before anything is sent", async () => {
+    let asked = 0;
+    const query = (): Promise<never> => {
+      asked += 1;
+      return Promise.reject(new Error("was asked"));
+    };
+    const outbox = createOutbox({ db: { query } });
+    const wrong: readonly object[] = [
+      { s: "a\0b" },
+      { s: "\ud800" },
+      { n: 1n },
+      new Date(0),
+      { toJSON: () => 1 },
+    ];
+    for (const data of wrong) {
+      const entries = [
+        { topic: "a", event: EVENT },
+        { topic: "a", event: { ...EVENT, data } },
+      ];
+      const error = await rejection(outbox.add(entries));
+      expect(error).to.include({ code: "ERR_SVC_EVENT_ARGUMENT" });
+      expect(error.message).to.match(/^entry 1: data /);
+    }
+    expect(asked).to.equal(0);
+  });
+
+  it("stores an envelope in a string, and the defaults of its optional members", async () => {
+    await using bench = await openBench(database.url);
+    const { id, type, source, occurred_at, data } = EVENT;
+    const text: unknown = JSON.stringify({ id, type, source, occurred_at, data });
+    expect(await bench.outbox.add([{ topic: "a", event: text as EventEnvelope }])).to.equal(1);
+    const [row] = await bench.rows();
+    expect(row).to.deep.include({ id: "e1", message_key: null, tenant_id: "" });
+    expect(row?.payload).to.deep.include({ id: "e1", key: null, data });
+  });
+
   it("lists dead events, newest first, and makes them pending again", async () => {
     await using bench = await openBench(database.url);
     const { outbox } = bench;
@@ -191,6 +227,7 @@ describe("an outbox", function () {
     expect(await outbox.dead(1)).to.have.lengthOf(1);
     expect(await outbox.retryDead(["1", "3", "9"])).to.deep.equal(["1"]);
     expect(await outbox.retryDead("all")).to.deep.equal(["2"]);
+    expect(await outbox.readiness().check(AbortSignal.timeout(5000))).to.include({ healthy: true });
     expect(await outbox.stats()).to.deep.equal({ pending: 3, published: 0, dead: 0 });
     for (const [wrong, text] of [
       [null, "the topic of entry 1 must be a string"],

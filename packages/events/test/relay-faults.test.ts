@@ -1,7 +1,7 @@
 import { testDatabase } from "@svc/dev-services";
 import { collectingLogger, until } from "@svc/test-support";
 import { expect } from "chai";
-import { type Bench, emptied, hasten, openBench } from "./support/bench.ts";
+import { type Bench, emptied, hasten, openBench, tableWithSchema } from "./support/bench.ts";
 import { obedientBus, permanent } from "./support/obedient-bus.ts";
 
 const nothing = (): void => undefined;
@@ -247,6 +247,19 @@ describe("a relay during faults", function () {
     const relay = bench.relay(events);
     expect(await relay.drainOnce()).to.deep.equal({ claimed: 3, relayed: 2, failed: 0, dead: 1 });
     expect((await bench.outbox.dead())[0]?.lastError).to.include("maxPayloadBytes");
+    expect(await bench.jobs()).to.have.lengthOf(2);
+  });
+
+  it("marks an event as dead when it does not match the schema of a subscriber's task, and relays the others", async () => {
+    const events = bench.events({ subscribers, table: tableWithSchema(bench, "a->one") });
+    await events.publish({ type: "a", id: "1", data: { total: 1 } });
+    await events.publish({ type: "a", id: "2", data: { total: "1" } });
+    await events.publish({ type: "a", id: "3", data: { total: 3 } });
+    const relay = bench.relay(events);
+    expect(await relay.drainOnce()).to.deep.equal({ claimed: 3, relayed: 2, failed: 0, dead: 1 });
+    expect((await bench.outbox.dead())[0]?.lastError).to.include(
+      "does not match the schema of the task a->one",
+    );
     expect(await bench.jobs()).to.have.lengthOf(2);
   });
 

@@ -22,6 +22,12 @@ export const prefix: Kind<string> = {
     (value === "" || (value.length <= 64 && NAME.test(value.replace(/\.$/, "")))),
 };
 
+/** A topic that every bus accepts. */
+export const topic: Kind<string> = {
+  expects: `a topic of 1 to ${TOPIC_LENGTH} characters: ${WORDS}`,
+  accepts: (value): value is string => whyNoTopic(value) === undefined,
+};
+
 function whyNoTopic(name: unknown): string | undefined {
   if (typeof name !== "string" || name === "") return "must be a non-empty string";
   if (name.length > TOPIC_LENGTH)

@@ -9,6 +9,7 @@ import {
   transactionOf,
   type Within,
 } from "@svc/sql";
+import { bodyOf, dataJson } from "../envelope.ts";
 import { refused } from "../errors.ts";
 import { readEnvelope } from "../read-envelope.ts";
 import { type OutboxOptions, outboxOptions } from "../table-options.ts";
@@ -16,7 +17,7 @@ import { isText } from "../text.ts";
 import { createWakeup, type Wakeup } from "./wakeup.ts";
 import { createOutboxCheck } from "./readiness.ts";
 import { ensureOutbox, outboxMigrations } from "./schema.ts";
-import { addSql, deadSql, type OutboxEntry, retrySql, statsSql } from "./sql.ts";
+import { addSql, deadSql, type OutboxEntry, retrySql, statsSql, type WrittenEntry } from "./sql.ts";
 
 /** The number of events in each state. */
 export interface OutboxStats {
@@ -52,8 +53,8 @@ export interface Outbox {
   /** Returns dead events, newest first. `limit`: 1 to 10,000, default 100. */
   dead(limit?: number): Promise<DeadEvent[]>;
   /**
-   * Makes dead events pending again with 0 attempts: those with the given ids, or all. Returns the ids of the events
-   * that were dead.
+   * Makes dead events pending again with 0 attempts and without their error: those with the given ids, or all. Returns
+   * the ids of the events that were dead.
    */
   retryDead(ids: readonly string[] | "all", options?: Within): Promise<string[]>;
   /** Counts the events in each state. Reads the whole table. */
@@ -79,6 +80,8 @@ export interface OutboxAccess {
   readonly sql: string;
   /** Notifies relays after writes through this outbox. */
   readonly wakeup: Wakeup;
+  /** Stores events that are already checked and serialized, like `add()`. */
+  write(entries: readonly WrittenEntry[], tx: Queryable | undefined): Promise<number>;
 }
 
 const MAX_ENTRIES = 1000;
@@ -122,6 +125,14 @@ export function createOutbox(given: OutboxOptions): Outbox {
   };
   const readiness = createOutboxCheck((text) => send("readiness()", text, []), sql, now);
 
+  async function write(entries: readonly WrittenEntry[], tx: Queryable | undefined): Promise<number> {
+    if (entries.length === 0) return 0;
+    const { text, values } = addSql(sql, entries);
+    const added = (await send("add()", text, values, tx)).length;
+    if (added > 0) wakeup.notify({ later: tx !== undefined });
+    return added;
+  }
+
   const outbox: Outbox = {
     name,
     async add(entries, options) {
@@ -129,12 +140,8 @@ export function createOutbox(given: OutboxOptions): Outbox {
       if (!Array.isArray(entries) || entries.length > MAX_ENTRIES) {
         throw refused(`entries must be a list of at most ${MAX_ENTRIES} entries`);
       }
-      for (const [index, entry] of entries.entries()) check(entry, index);
-      if (entries.length === 0) return 0;
-      const { text, values } = addSql(sql, entries);
-      const added = (await send("add()", text, values, tx)).length;
-      if (added > 0) wakeup.notify({ later: tx !== undefined });
-      return added;
+      // Unlike `map()`, this also rejects the holes of a list.
+      return write(Array.from(entries, writtenEntry), tx);
     },
     async dead(limit = 100) {
       if (!Number.isInteger(limit) || limit < 1 || limit > MAX_ROWS) {
@@ -164,18 +171,19 @@ export function createOutbox(given: OutboxOptions): Outbox {
     migrations: () => outboxMigrations(name),
     readiness: () => readiness,
   };
-  accesses.set(outbox, { db, sql, wakeup });
+  accesses.set(outbox, { db, sql, wakeup, write });
   return outbox;
 }
 
 /** @throws EventError `ERR_SVC_EVENT_ARGUMENT` */
-function check(entry: OutboxEntry, index: number): void {
+function writtenEntry(entry: OutboxEntry, index: number): WrittenEntry {
   const { topic, event } = Object(entry) as Partial<OutboxEntry>;
   if (!isText(topic, MAX_TOPIC)) {
     throw refused(`the topic of entry ${index} must be a string of 1 to ${MAX_TOPIC} characters`);
   }
   try {
-    readEnvelope(event);
+    const read = readEnvelope(event);
+    return { topic, event: read, body: bodyOf(read, dataJson(read.data)) };
   } catch (error) {
     throw refused(`entry ${index}: ${(error as Error).message}`, error);
   }

@@ -1,5 +1,5 @@
 import { MAX_ERROR_LENGTH } from "@svc/job-table";
-import { bodyOf, type EventEnvelope } from "../envelope.ts";
+import type { EventEnvelope } from "../envelope.ts";
 
 const NOW = "statement_timestamp()";
 const UTC_TEXT = `'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'`;
@@ -23,11 +23,16 @@ export interface OutboxEntry {
   readonly event: EventEnvelope;
 }
 
+/** A checked entry, with its envelope as JSON. */
+export interface WrittenEntry extends OutboxEntry {
+  readonly body: string;
+}
+
 /**
  * Returns the statement that stores events. `created_at` is the time of the insert rather than of the transaction's
  * start, because a transaction that starts later may insert first.
  */
-export function addSql(table: string, entries: readonly OutboxEntry[]): Query {
+export function addSql(table: string, entries: readonly WrittenEntry[]): Query {
   const text = `insert into ${table} (id, kind, destination, payload, message_key, request_id, tenant_id, trace, status,
     attempts, available_at, created_at, published_at, last_error)
   select id, 'event', destination, payload::jsonb, key, request_id, tenant_id, trace::jsonb, 'pending', 0, began.at,
@@ -41,7 +46,7 @@ export function addSql(table: string, entries: readonly OutboxEntry[]): Query {
   const values = [
     events.map(({ id }) => id),
     entries.map(({ topic }) => topic),
-    events.map((event) => bodyOf(event)),
+    entries.map(({ body }) => body),
     events.map(({ key }) => key),
     events.map(({ request_id }) => request_id),
     events.map(({ tenant_id }) => tenant_id),
@@ -185,7 +190,7 @@ from ${table} where status = 'dead' order by created_at desc, id limit $1::int`;
 
 /** Returns the statement that makes dead events pending. `$1`: their ids, or null for all. */
 export function retrySql(table: string): string {
-  return `update ${table} set status = 'pending', attempts = 0, available_at = ${NOW}
+  return `update ${table} set status = 'pending', attempts = 0, available_at = ${NOW}, last_error = null
 where status = 'dead' and ($1::text[] is null or id = any($1::text[])) returning id`;
 }
 

@@ -21,7 +21,7 @@ const HINTS: Readonly<Record<string, string>> = {
   NOAUTH: "it requires a password",
   WRONGPASS: "the user name or the password is wrong",
   NOPERM: "the user has no permission",
-  ERR: "a command failed; Redis 6.2 or newer is needed",
+  ERR: "a command failed; Redis 7.0 or newer is needed",
   NOGROUP: "the consumer group does not exist any more",
 };
 

@@ -11,7 +11,7 @@ const CHUNK_MESSAGES = 500;
 const CHUNK_CHARACTERS = 1024 * 1024;
 
 /**
- * Creates an event bus on Redis Streams (EVT-7), Redis 6.2 or newer: a stream per topic, consumer groups, and entries
+ * Creates an event bus on Redis Streams (EVT-7), Redis 7.0 or newer: a stream per topic, consumer groups, and entries
  * with the fields `id`, `key` (omitted when null) and `body`. Connects on first use.
  *
  * Drops a message repeated within `dedupSeconds`, so publishing again after a failure is safe. Removes an entry only

@@ -26,7 +26,8 @@ export interface Relay extends AsyncDisposable {
   start(): void;
   /**
    * Stops at the end of the current pass: the bus gets at most about half a lease for the claimed events, and each
-   * transaction at most `commandTimeoutMs`. Never rejects.
+   * transaction at most `commandTimeoutMs`. A running `drainOnce()` ends after its current pass, but `stop()` does not
+   * wait for it. Never rejects.
    */
   stop(): Promise<void>;
   /**

@@ -9,7 +9,7 @@ import {
   type RelayEvent,
   type RelayOptions,
 } from "@svc/events";
-import { createJobTable, type JobTable } from "@svc/job-table";
+import { createJobTable, defineTasks, type JobTable, type StandardSchema } from "@svc/job-table";
 import { Pool } from "pg";
 
 /** The tables of one test, on their own pool. */
@@ -79,6 +79,17 @@ export async function openBench(url: string, max = 10): Promise<Bench> {
     },
     [Symbol.asyncDispose]: () => pool.end(),
   };
+}
+
+/** Returns the bench's job table with a schema for one task, which accepts only events whose `total` is a number. */
+export function tableWithSchema({ pool, table: { name } }: Bench, task: string): JobTable {
+  const validate: StandardSchema["~standard"]["validate"] = (payload) => {
+    const { event } = payload as JobRow["payload"];
+    const { total } = event["data"] as { readonly total?: unknown };
+    return typeof total === "number" ? { value: payload } : { issues: [{ message: "no", path: ["event"] }] };
+  };
+  const schema = { "~standard": { version: 1, vendor: "test", validate } } as const;
+  return createJobTable({ db: pool, name, tasks: defineTasks({ [task]: schema }) });
 }
 
 export function openPool(url: string, max = 10): Pool {
