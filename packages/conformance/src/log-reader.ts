@@ -57,12 +57,10 @@ export async function createLogReader(source: string | (() => string | Promise<s
 }
 
 async function fileReader(path: string): Promise<() => Promise<string>> {
-  let at: number;
-  try {
-    at = (await stat(path)).size;
-  } catch {
-    throw new InvalidUse([`log: ${path} cannot be read`]);
-  }
+  const found = await stat(path).catch(() => undefined);
+  if (found === undefined) throw new InvalidUse([`log: ${path} cannot be read`]);
+  if (found.isDirectory()) throw new InvalidUse([`log: ${path} is a directory`]);
+  let at = found.size;
   return async () => {
     const file = await open(path, "r");
     try {

@@ -54,19 +54,19 @@ export const definition = {
       "what the service writes to its standard output: a file, or a function that returns all text so far",
       { argument: "FILE" },
     ),
-    requestSeconds: optional("number", "time limit of one request", { default: 10 }),
-    checkSeconds: optional("number", "time limit of one check", { default: 60 }),
-    totalSeconds: optional("number", "time limit of the whole run", {
+    requestSeconds: optional("seconds", "time limit of one request", { default: 10 }),
+    checkSeconds: optional("seconds", "time limit of one check", { default: 60 }),
+    totalSeconds: optional("seconds", "time limit of the whole run", {
       default: 300,
       flag: "timeout",
       argument: "SECONDS",
     }),
     keySetPatienceSeconds: optional(
-      "number",
+      "amount",
       "how long the service may take to fetch a new key; it may fetch only once a minute",
       { default: 65 },
     ),
-    concurrency: optional("number", "the number of concurrent checks", { default: 8 }),
+    concurrency: optional("count", "the number of concurrent checks, 1 to 100", { default: 8 }),
   },
   keys: {
     algorithm: required(
@@ -87,7 +87,7 @@ export const definition = {
     kid: optional("text", "the `kid` in the header of every token"),
     issuer: optional("text", "the `iss` that the service requires"),
     audience: optional("text", "the `aud` that the service requires"),
-    leeway: optional("number", "the service's leeway in seconds", { default: 30 }),
+    leeway: optional("amount", "the service's leeway in seconds", { default: 30 }),
     subject: optional("text", "`sub` of the tokens", { default: "conformance-kit" }),
     scopeClaim: optional("text", "name of the claim with the scopes", { default: "scope" }),
     rolesClaim: optional("text", "name of the claim with the roles", { default: "roles" }),
@@ -115,9 +115,9 @@ export const definition = {
     tenants: optional("texts", "two existing tenants", { default: ["acme", "globex"] }),
   },
   limits: {
-    maxBodyBytes: optional("number", "maximum size of a body, in bytes", { default: 2_097_152 }),
-    requestTimeoutSeconds: optional("number", "the request timeout", { default: 30 }),
-    readinessTimeoutSeconds: optional("number", "the timeout of a readiness check", { default: 2 }),
+    maxBodyBytes: optional("amount", "maximum size of a body, in bytes", { default: 2_097_152 }),
+    requestTimeoutSeconds: optional("amount", "the request timeout", { default: 30 }),
+    readinessTimeoutSeconds: optional("amount", "the timeout of a readiness check", { default: 2 }),
   },
   ...probeDefinition,
 };
@@ -131,6 +131,10 @@ interface Values {
   readonly number: number;
   /** A number, at least 0. */
   readonly amount: number;
+  /** A time limit: above 0, and at most what a timer of Node.js accepts. */
+  readonly seconds: number;
+  /** A whole number from 1 to 100. */
+  readonly count: number;
   readonly boolean: boolean;
   readonly request: Probe;
   readonly log: string | (() => string | Promise<string>);

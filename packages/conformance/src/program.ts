@@ -118,7 +118,7 @@ function valueOf(flag: string, { kind }: Member, given: NonNullable<Values[strin
   if (flag === "max-not-applicable" && !/^\d{1,6}$/.test(String(given))) {
     throw new InvalidUse([`--${flag}: ${JSON.stringify(given)} must be a whole number of at least 0`]);
   }
-  return kind === "number" ? Number(given) : given;
+  return kind === "number" || kind === "seconds" ? Number(given) : given;
 }
 
 /** Parses a probe of the given kind: a route alone, or a route followed by scopes or roles. */

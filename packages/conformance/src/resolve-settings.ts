@@ -2,23 +2,54 @@ import { isObject } from "./answer.ts";
 import { checks } from "./checks/index.ts";
 import { InvalidUse } from "./faults.ts";
 import { requirable } from "./needs.ts";
-import { type Feature, features } from "./option-values.ts";
-import { type ConformanceOptions, isShape, membersOf, type Probes, resolved, type Shape } from "./options.ts";
+import { algorithms, type Feature, features } from "./option-values.ts";
+import {
+  type ConformanceOptions,
+  isShape,
+  type Member,
+  membersOf,
+  type Probes,
+  resolved,
+  type Shape,
+} from "./options.ts";
 import type { LimitedProbe, ResolvedProbes, Settings } from "./settings.ts";
 import { isRule } from "./rules.ts";
+
+/** A timer of Node.js with a longer time fires at once. */
+const mostSeconds = 2_147_483;
 
 /** For each kind: the requirement in words, and a function that tests a value. Other kinds accept every value. */
 const kinds: Readonly<Record<string, readonly [must: string, accepts: (value: unknown) => boolean]>> = {
   text: ["must be a string", (value) => typeof value === "string"],
   name: ["must be a non-empty string", (value) => typeof value === "string" && value !== ""],
   texts: ["must be a list of strings", areTexts],
+  algorithm: [`is required: one of ${algorithms.join(", ")}`, isAlgorithm],
   algorithms: ["must be a list of strings", areTexts],
+  features: ["must be a list of strings", areTexts],
+  profile: ["must be full or reduced", (value) => typeof value === "string"],
+  log: ["must be a path or a function", (value) => ["string", "function"].includes(typeof value)],
   sources: ["must be a list of strings", areTexts],
-  number: ["must be a number", (value) => typeof value === "number"],
-  amount: ["must be a number of at least 0", (value) => typeof value === "number" && value >= 0],
+  number: ["must be a number", isFiniteNumber],
+  amount: ["must be a number of at least 0", (value) => isFiniteNumber(value) && value >= 0],
+  seconds: [
+    `must be a number above 0, at most ${mostSeconds}`,
+    (value) => isFiniteNumber(value) && value > 0 && value <= mostSeconds,
+  ],
+  count: [
+    "must be a whole number from 1 to 100",
+    (value) => isFiniteNumber(value) && Number.isInteger(value) && value >= 1 && value <= 100,
+  ],
   boolean: ["must be true or false", (value) => typeof value === "boolean"],
   request: ['must be "/path" or { path }', isProbe],
 };
+
+function isFiniteNumber(value: unknown): value is number {
+  return Number.isFinite(value);
+}
+
+function isAlgorithm(value: unknown): boolean {
+  return (algorithms as readonly unknown[]).includes(value);
+}
 
 function areTexts(value: unknown): boolean {
   return Array.isArray(value) && value.every((each) => typeof each === "string");
@@ -48,19 +79,25 @@ export function shapeFaults(
   if (!isObject(object)) return [`${at.replace(/\.$/, ":").trim()} is not an object`];
   const given = Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined));
   const members = Object.entries(membersOf(shape));
-  const missing = members.flatMap(([name, { required, kind }]) =>
-    required === true && given[spell(name)] === undefined && kind !== "algorithm"
-      ? [`${at}${spell(name)}: is required`]
-      : [],
-  );
-  const wrong = members.flatMap(([name, { kind }]) => {
-    const value = given[spell(name)];
-    if (value === undefined) return [];
-    if (isShape(kind)) return shapeFaults(kind, `${at}${spell(name)}.`, value, spell);
-    const [must, accepts] = kinds[kind] ?? ["must not be null", (each: unknown): boolean => each !== null];
-    return accepts(value) ? [] : [`${at}${spell(name)}: ${must}`];
-  });
-  return [...missing, ...unknownNames(shape, at, given, spell), ...wrong];
+  return [
+    ...unknownNames(shape, at, given, spell),
+    ...members.flatMap(([name, member]) =>
+      memberFaults(member, `${at}${spell(name)}`, given[spell(name)], spell),
+    ),
+  ];
+}
+
+function memberFaults(
+  { kind, required }: Member,
+  name: string,
+  value: unknown,
+  spell?: (name: string) => string,
+): readonly string[] {
+  // A missing algorithm has the same fault as an unknown one, which lists all of them.
+  if (value === undefined && kind !== "algorithm") return required === true ? [`${name}: is required`] : [];
+  if (isShape(kind)) return shapeFaults(kind, `${name}.`, value, spell);
+  const [must, accepts] = kinds[kind] ?? ["must not be null", (each: unknown): boolean => each !== null];
+  return accepts(value) ? [] : [`${name}: ${must}`];
 }
 
 /** Returns a fault for each member that the definition does not have. */
@@ -163,7 +200,8 @@ function limitFaults(given: Probes["limited"], limited: LimitedProbe | undefined
 function baseUrl(name: string, given: string, faults: string[]): URL | undefined {
   const url = URL.parse(given) ?? undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    const shown = given.replace(/\/\/[^/@]*@/, "//***@");
+    // Everything before the last @ may be a password.
+    const shown = given.replace(/^(\w+:\/\/)?.*@/s, "$1***@");
     faults.push(`${name}: ${JSON.stringify(shown)} is not an http or https URL`);
   }
   if (url !== undefined && (url.username !== "" || url.password !== "")) {
@@ -173,10 +211,10 @@ function baseUrl(name: string, given: string, faults: string[]): URL | undefined
 }
 
 /** Returns the faults in `require` and `maxNotApplicable`, which set how much a run must check. */
-function amountFaults({ require, maxNotApplicable }: ConformanceOptions): readonly string[] {
-  if (require !== undefined && !Array.isArray(require)) {
-    return [`require: ${JSON.stringify(require)} must be a list of names`];
-  }
+function amountFaults({
+  require,
+  maxNotApplicable,
+}: Pick<ConformanceOptions, "require" | "maxNotApplicable">): readonly string[] {
   const known = requirable(checks);
   const isAmount =
     maxNotApplicable === undefined || (Number.isInteger(maxNotApplicable) && maxNotApplicable >= 0);
@@ -192,21 +230,39 @@ function amountFaults({ require, maxNotApplicable }: ConformanceOptions): readon
   ];
 }
 
+/** Returns the options of the right type, and adds the faults of the others. The members of the probes are not checked. */
+function typedOptions(given: unknown, faults: string[]): Partial<ConformanceOptions> {
+  if (!isObject(given)) {
+    faults.push("the options must be an object");
+    return {};
+  }
+  faults.push(...unknownNames("options", "", given));
+  const typed = Object.entries(membersOf("options")).filter(([name, member]) => {
+    const value = given[name];
+    const isChecked = name !== "probes" || (value !== undefined && !isObject(value));
+    const found = isChecked ? memberFaults(member, name, value) : [];
+    faults.push(...found);
+    return found.length === 0;
+  });
+  return Object.fromEntries(typed.map(([name]) => [name, given[name]]));
+}
+
 /**
  * Checks the options and returns them with all defaults applied.
  * @throws InvalidUse that lists every fault
  */
-export function resolveSettings(options: ConformanceOptions): Settings {
-  const all = resolved("options", options);
+export function resolveSettings(given: ConformanceOptions): Settings {
+  const faults: string[] = [];
+  const options: Omit<ConformanceOptions, "url"> & { readonly url?: string } = typedOptions(given, faults);
+  const all = resolved("options", { ...options, url: options.url ?? "" });
   const probes = resolveProbes(options.probes ?? {});
   const tenancy = resolved("tenancy", options.tenancy ?? {});
   const keys = options.keys && resolved("keys", options.keys);
-  const faults: string[] = [
-    ...unknownNames("options", "", options),
+  faults.push(
     ...unknownNames("probes", "probes.", options.probes ?? {}),
     ...probeFaults(probes, options.probes ?? {}),
-  ];
-  const url = baseUrl("url", options.url, faults);
+  );
+  const url = options.url === undefined ? undefined : baseUrl("url", options.url, faults);
   const replica = options.replica === undefined ? undefined : baseUrl("replica", options.replica, faults);
   const declared: readonly Feature[] = options.features ?? [
     "metrics",
@@ -223,6 +279,7 @@ export function resolveSettings(options: ConformanceOptions): Settings {
       faults.push(`features: ${JSON.stringify(each)} is not one of ${features.join(", ")}`);
     }
   }
+  if (options.only?.length === 0) faults.push("only: must name at least one rule");
   for (const each of options.only ?? []) {
     if (!isRule(each)) faults.push(`only: ${JSON.stringify(each)} is not a rule that this kit knows`);
   }
@@ -236,9 +293,6 @@ export function resolveSettings(options: ConformanceOptions): Settings {
     faults.push("tenancy.base_domain: is required for the source subdomain");
   }
   if (tenancy.tenants.length < 2) faults.push("tenancy.tenants: must have at least two entries");
-  for (const name of ["requestSeconds", "checkSeconds", "totalSeconds", "concurrency"] as const) {
-    if (!(all[name] > 0)) faults.push(`${name}: must be a number above 0`);
-  }
   faults.push(...amountFaults(options));
   const graceSeconds = probes.session?.graceSeconds ?? 0;
   if (graceSeconds > 0 && graceSeconds + 2 > all.totalSeconds) {

@@ -2,7 +2,6 @@ import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { isObject, type JsonObject } from "./answer.ts";
 import { InvalidUse } from "./faults.ts";
-import { algorithms } from "./option-values.ts";
 import { type ConformanceOptions, isShape, type Keys, membersOf, type Shape } from "./options.ts";
 import { fileName, shapeFaults, unknownNames } from "./resolve-settings.ts";
 
@@ -13,9 +12,6 @@ import { fileName, shapeFaults, unknownNames } from "./resolve-settings.ts";
 export async function readKeys(path: string): Promise<Keys> {
   const given = await readObject(path);
   reject(shapeFaults("keys", `${path}: `, given, fileName));
-  if (!(algorithms as readonly unknown[]).includes(given["algorithm"])) {
-    throw new InvalidUse([`${path}: algorithm: is required: one of ${algorithms.join(", ")}`]);
-  }
   const { privateKeyFile, ...keys } = optionsIn("keys", given);
   if (typeof privateKeyFile === "string") {
     keys["privateKey"] = await readText(resolve(dirname(path), privateKeyFile));

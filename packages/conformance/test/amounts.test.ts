@@ -92,7 +92,7 @@ describe("svc-conformance with required coverage", () => {
 
   it("rejects invalid values of the options `require` and `maxNotApplicable`", async () => {
     const wrong: object = { require: "session", maxNotApplicable: 3 };
-    expect((await rejection(report(wrong))).message).to.equal('require: "session" must be a list of names');
+    expect((await rejection(report(wrong))).message).to.equal("require: must be a list of strings");
     expect((await rejection(report({ maxNotApplicable: 0.5, require: ["cors"] }))).message).to.match(
       /^require: "cors" is unknown; expected one of auth, .*\nmaxNotApplicable: must be a whole number of at least 0; it is 0\.5/,
     );

@@ -378,6 +378,22 @@ describe("svc-conformance", function () {
         [nowhere, "--keys", "keys.json", "--serve-keys", "9000"],
         /"9000" is not host:port/,
       ],
+      ["a log that is a directory", [nowhere, "--log", "."], /log: \. is a directory/],
+      [
+        "a base URL with a password that contains a slash",
+        [`http://user:${secret}/${secret}@localhost:80/`],
+        /url: "http:\/\/\*\*\*@localhost:80\/" is not an http or https URL/,
+      ],
+      [
+        "a base URL with a password that contains an @",
+        [`ftp://user:${secret}@${secret}@localhost/`],
+        /url: "ftp:\/\/\*\*\*@localhost\/" is not/,
+      ],
+      [
+        "a base URL without a scheme but with a password",
+        [`user:${secret}@localhost`],
+        /"\*\*\*@localhost" is not/,
+      ],
       [
         "an invalid address for the receiver of spans",
         [nowhere, "--serve-otlp", "4318"],
