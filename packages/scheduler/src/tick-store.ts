@@ -1,13 +1,30 @@
 import type { TableAccess } from "@svc/job-table";
+import { type Row, sqlStateOf } from "@svc/sql";
 import { jobOf, type ResolvedSchedule } from "./schedule.ts";
 
 // The number of ticks that one statement deletes; it limits how long the statement delays due ticks.
 const PRUNED_AT_ONCE = 10_000;
+const SERIALIZATION_FAILURE = "40001";
+const MAX_ATTEMPTS = 3;
 
 export type TickStore = ReturnType<typeof createTickStore>;
 
 /** Returns the operations on the table of ticks; each sends one statement. */
 export function createTickStore(ticks: string, access: TableAccess, claimant: string) {
+  /**
+   * Sends a statement that claims a tick. If the server's default isolation level is `repeatable read` or
+   * `serializable`, the statement fails when another scheduler claims the same tick; sent again, it sees that claim.
+   */
+  async function claiming<R extends Row>(text: string, values: unknown[]): Promise<R[]> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await access.query<R>(text, values);
+      } catch (error) {
+        if (attempt >= MAX_ATTEMPTS || sqlStateOf(error) !== SERIALIZATION_FAILURE) throw error;
+      }
+    }
+  }
+
   return {
     async read(names: readonly string[]) {
       const rows = await access.query<{ name: string; last_ms: number | null; server_ms: number }>(
@@ -25,7 +42,7 @@ from unnest($1::text[]) as wanted (name)`,
 
     /** Stores the start time of a new schedule; every scheduler then fires only ticks after that time. */
     async begin(name: string, ms: number): Promise<void> {
-      await access.query(
+      await claiming(
         `insert into ${ticks} (name, fire_at, claimed_by, claimed_at)
 select $1::text, $2::timestamptz, null, statement_timestamp()
 where not exists (select from ${ticks} where name = $1::text)
@@ -44,7 +61,7 @@ on conflict do nothing`,
         values.push(access.channel);
         notify = `, case when exists(select from made) then pg_notify($${values.length}, '') end as notified`;
       }
-      const [row] = await access.query<{ claimed: boolean; enqueued: boolean }>(
+      const [row] = await claiming<{ claimed: boolean; enqueued: boolean }>(
         // The primary key alone would let a stalled process claim a tick again after it was pruned.
         `with claimed as (
   insert into ${ticks} (name, fire_at, claimed_by, claimed_at)

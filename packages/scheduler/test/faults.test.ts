@@ -4,12 +4,14 @@ import { createJobTable } from "@svc/job-table";
 import {
   createScheduler,
   jobIdOf,
+  type Pass,
   type Scheduler,
   type SchedulerEvent,
   type SchedulerOptions,
 } from "@svc/scheduler";
 import { collectingLogger, rejection, until } from "@svc/test-support";
 import { expect } from "chai";
+import { Pool } from "pg";
 import { MINUTE_MS, minutes, NOON, openBench, openPool } from "./support/bench.ts";
 import { type FakeDatabase, fakeDatabase } from "./support/fake-database.ts";
 
@@ -89,6 +91,45 @@ describe("a scheduler with faults", function () {
     await until("the tick", async () => (await bench.claims()).length === 2);
     expect(await bench.jobs()).to.have.lengthOf(2);
   });
+
+  for (const level of ["repeatable read", "serializable"]) {
+    it(`reports no failure when another scheduler claims its tick, with ${level} as the default isolation`, async () => {
+      await using bench = await openBench(database.url);
+      const options = `-c default_transaction_isolation=${level.replace(" ", "\\ ")}`;
+      const pool = new Pool({ connectionString: database.url, max: 2, options });
+      const table = createJobTable({ db: pool, name: bench.table.name });
+      const scheduler = bench.scheduler({ table, schedules: { beat } });
+      const holder = await bench.pool.connect();
+      const waits = async (): Promise<boolean> =>
+        (
+          await bench.pool.query(
+            "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+          )
+        ).rows.length > 0;
+      const passes: Pass[] = [];
+      for (const claimedAt of [NOON, NOON + MINUTE_MS]) {
+        bench.nowMs = claimedAt;
+        await holder.query("begin");
+        await holder.query(
+          `insert into ${bench.ticks} (name, fire_at, claimed_by, claimed_at) values ('beat', $1, 'other', now())`,
+          [new Date(claimedAt)],
+        );
+        const pass = scheduler.runDue();
+        await until("it waits for the other scheduler", waits);
+        await holder.query("commit");
+        passes.push(await pass);
+      }
+      holder.release();
+      bench.nowMs += MINUTE_MS;
+      passes.push(await scheduler.runDue());
+      await pool.end();
+      expect(passes.map(({ fired, failed }) => [fired.length, failed.length])).to.deep.equal([
+        [0, 0],
+        [0, 0],
+        [1, 0],
+      ]);
+    });
+  }
 
   it("fires and logs due ticks by the database's clock between start() and stop()", async () => {
     await using bench = await openBench(database.url);
