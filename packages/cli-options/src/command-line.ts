@@ -10,9 +10,12 @@ export interface Setting {
   readonly value?: string;
   /** Reads the value. Default: none, because the flag is a boolean. */
   readonly read?: Reader<unknown>;
-  /** The value if the setting is not given. Default: undefined; false for a boolean flag. */
-  readonly default?: string | number;
-  /** The default as shown in the help. Default: `default`. */
+  /**
+   * The value if the setting is not given, of the type that `read` returns; a list if `multiple`. Default: undefined;
+   * false for a boolean flag.
+   */
+  readonly default?: unknown;
+  /** The default as shown in the help. Default: `default`, if it is a string, a number or a list of them. */
   readonly shown?: string;
   /** The commands that accept the setting. Default: all. */
   readonly of?: readonly string[];
@@ -35,15 +38,27 @@ export interface Command {
   readonly or?: readonly [flag: string, meaning: string];
 }
 
-/** The value of each setting. */
+/** The value of a setting that is given. */
+type ValueOf<S> = S extends { readonly read: Reader<infer T> }
+  ? S extends { readonly multiple: true }
+    ? readonly T[]
+    : T
+  : boolean;
+
+/** The value of each setting. It is undefined for a command that does not accept a required setting. */
 export type Values<S> = {
-  readonly [N in keyof S]: S[N] extends { readonly read: Reader<infer T> }
-    ? S[N] extends { readonly multiple: true }
-      ? readonly T[] | undefined
-      : S[N] extends { readonly default: unknown } | { readonly required: true }
-        ? T
-        : T | undefined
+  readonly [N in keyof S]: S[N] extends { readonly read: Reader<unknown> }
+    ? S[N] extends { readonly default: unknown } | { readonly required: true; readonly of?: never }
+      ? ValueOf<S[N]>
+      : ValueOf<S[N]> | undefined
     : boolean;
+};
+
+/** The type that the default of each setting must have; a boolean flag has none. */
+export type Defaults<S> = {
+  readonly [N in keyof S]: {
+    readonly default?: S[N] extends { readonly read: Reader<unknown> } ? ValueOf<S[N]> : never;
+  };
 };
 
 /** A parsed command line: the command, its positional arguments and the value of each setting. */
@@ -115,7 +130,7 @@ export class InvalidUse extends Error {
 export function defineCommandLine<
   const C extends Readonly<Record<string, Command>>,
   const S extends Readonly<Record<string, Setting>>,
->(definition: CommandLineDefinition<C, S>): CommandLine<Given<C, S>> {
+>(definition: CommandLineDefinition<C, S> & { readonly settings: Defaults<S> }): CommandLine<Given<C, S>> {
   const { name, code, check } = definition;
   const commands: Readonly<Record<string, Command>> = definition.commands;
   const settings = Object.entries<Setting>(definition.settings);
@@ -187,7 +202,8 @@ export function defineCommandLine<
         const [flag] = flagOf([key, setting]);
         const { variable } = setting;
         if (variable === undefined) return [key, valueOf(`--${flag}`, setting, command, values[flag])];
-        return [key, valueOf(variable, setting, command, environment[variable] || undefined)];
+        const found = takes(command, setting) ? environment[variable] : undefined;
+        return [key, valueOf(variable, setting, command, found || undefined)];
       });
       const parsed = { command, operands, ...Object.fromEntries(read) } as Given<C, S>;
       const fault = check?.(parsed);
@@ -222,6 +238,13 @@ function hint(word: string, known: object, before = ""): string {
   return `expected one of ${names.join(", ")}`;
 }
 
+function defaultText(value: unknown): string {
+  return [value]
+    .flat()
+    .filter((each) => typeof each === "string" || typeof each === "number")
+    .join(", ");
+}
+
 function documentation(
   { name, about, exitCodes }: Omit<CommandLineDefinition<unknown, unknown>, "check">,
   commands: Readonly<Record<string, Command>>,
@@ -237,7 +260,7 @@ function documentation(
   const shown = settings.flatMap(([key, setting]) => {
     const { meaning, value = "", variable, of = [] } = setting;
     const called = variable ?? `--${flagOf([key, setting])[0]} ${value}`.trim();
-    const fallback = setting.shown ?? `${setting.default ?? ""}`;
+    const fallback = setting.shown ?? defaultText(setting.default);
     return meaning === undefined ? [] : [{ called, of, fallback, meaning, isFlag: variable === undefined }];
   });
 

@@ -2,6 +2,7 @@ export {
   type Command,
   type CommandLine,
   type CommandLineDefinition,
+  type Defaults,
   defineCommandLine,
   type FailureDetails,
   type Given,

@@ -115,6 +115,21 @@ Exit code: 0.
     expect(copy.usage).to.match(/^Usage: copy FROM TO \[options\]\n\nCopies a file\.\n\n {2}--force /);
   });
 
+  it("does not read the variable of a setting that the command does not accept", () => {
+    const send = defineCommandLine({
+      name: "send",
+      code: "ERR_SEND_USAGE",
+      about: "Sends files.",
+      commands: { list: { meaning: "" }, run: { meaning: "" } },
+      settings: { retries: { of: ["run"], variable: "SEND_RETRIES", read: wholeNumber(1, 9), default: 3 } },
+      exitCodes: "",
+    });
+    const wrong = { SEND_RETRIES: "many" };
+    expect(send.parse(["list"], wrong)).to.include({ retries: 3 });
+    expect(() => send.parse(["run"], wrong)).to.throw(InvalidUse, "SEND_RETRIES must be a whole number");
+    expect(send.parse(["run"], { SEND_RETRIES: "5" })).to.include({ retries: 5 });
+  });
+
   it("lists commands, flags and variables for a README", () => {
     expect(notes.markdown).to.equal(`| command | what it does |
 | --- | --- |
