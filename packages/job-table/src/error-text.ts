@@ -3,7 +3,7 @@ export const MAX_ERROR_LENGTH = 2000;
 
 /**
  * Returns the string to store for an error: its name, its message and that of its cause, at most 2,000 characters.
- * Masks credentials in URLs, and drops control characters. Never throws.
+ * Masks credentials in URLs, and drops control characters other than newline and tab. Never throws.
  */
 export function errorText(error: unknown): string {
   let text: string;

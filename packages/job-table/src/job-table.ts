@@ -66,13 +66,13 @@ export interface JobTable<Queued extends AnyTasks = AnyTasks, Received extends A
    */
   claim(limit?: number, options?: InTransaction): Promise<Job[]>;
   /**
-   * Deletes a finished job (JOB-7). Returns false when its lease had expired, because another worker may have claimed
-   * the job (JOB-21).
+   * Deletes a finished job (JOB-7). Returns false when the job was claimed again or recovered after its lease expired
+   * (JOB-21).
    */
   ack(lease: Lease, options?: InTransaction): Promise<boolean>;
   /** Delays a failed job or marks it as dead (JOB-8, JOB-9). `error` can be any thrown value. */
   fail(lease: Lease, error: unknown, options?: FailOptions): Promise<FailOutcome>;
-  /** Makes a job pending and due now, without counting the attempt (JOB-11). Returns false when its lease had expired. */
+  /** Makes a job pending and due now, without counting the attempt (JOB-11). Returns false in the same case as `ack`. */
   release(lease: Lease, options?: InTransaction): Promise<boolean>;
   /** Returns dead jobs, most recently queued first (JOB-31). `limit`: 1 to 10,000, default 100. */
   dead(limit?: number): Promise<DeadJob[]>;

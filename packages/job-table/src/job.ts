@@ -61,7 +61,7 @@ export interface Enqueued {
   readonly enqueued: boolean;
 }
 
-/** The state of a job after `fail()`. `lost`: its lease had expired, and nothing changed. */
+/** The state of a job after `fail()`. `lost`: it was claimed again or recovered after its lease expired, and nothing changed. */
 export type FailOutcome = "pending" | "dead" | "lost";
 
 /** A job that will not be retried. */

@@ -184,7 +184,9 @@ async function run(command: JobCommand, table: JobTable, around: Surroundings): 
       return answer(command, made, made.enqueued ? `${made.id}\n` : `${made.id} is already queued\n`);
     }
     case "drain": {
-      const counts = await drain(table, command, around);
+      // `parse()` requires --handlers for this command.
+      const { handlers = "", concurrency, watch } = command;
+      const counts = await drain(table, { handlers, concurrency, watch }, around);
       const rows = Object.entries(counts).map(([name, count]) => [name, `${count}`]);
       const failed = counts.failed + counts.dead + counts.lost > 0 ? 1 : 0;
       return answer(command, counts, columns([["ENDED", "JOBS"], ...rows], around.width), failed);
