@@ -34,5 +34,9 @@ export function transactionOf(
     throw refuse(`the options must be an object with no members other than ${known.join(", ")}`);
   const { tx } = given;
   if (tx === undefined || isTransaction(tx)) return tx;
-  throw refuse("tx must be a connection with an open transaction; it is a pool, or no transaction is open");
+  const isConnection = typeof (tx as Partial<Queryable> | null)?.query === "function";
+  const fault = isConnection
+    ? "it is a pool, or no transaction is open"
+    : "it has no query(): pass the connection that the transaction of a data mapper uses";
+  throw refuse(`tx must be a connection with an open transaction; ${fault}`);
 }

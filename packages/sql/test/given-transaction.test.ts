@@ -32,6 +32,13 @@ describe("transactionOf()", () => {
     }
   });
 
+  it("says what the transaction of a data mapper lacks", () => {
+    const tx = { execute: () => undefined };
+    expect(() => transactionOf({ tx } as unknown as Within, refuse)).to.throw(
+      "it has no query(): pass the connection that the transaction of a data mapper uses",
+    );
+  });
+
   it("rejects a connection passed instead of { tx }, and unknown members next to tx", async () => {
     const own = await client();
     await own.query("begin");
