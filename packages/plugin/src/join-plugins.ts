@@ -83,8 +83,10 @@ export function joinPlugins<const Name extends string, const P extends readonly 
     }
   }
 
-  const needs = plugins.flatMap((each) => each.needs);
-  const uses = plugins.flatMap((each) => each.uses);
+  // The joined plugins start in the given order, so a need of another one of them is met.
+  const isOther = (each: string): boolean => !plugins.some((joined) => joined.name === each);
+  const needs = plugins.flatMap((each) => each.needs).filter(isOther);
+  const uses = plugins.flatMap((each) => each.uses).filter(isOther);
   return definePlugin({ name, options, needs, uses, start }) as AnyPlugin as JoinedPlugin<Name, P[number]>;
 }
 

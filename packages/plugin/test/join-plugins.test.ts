@@ -89,6 +89,18 @@ describe("joinPlugins", () => {
     expect(stopped).to.deep.equal(["first", "late"]);
   });
 
+  it("needs none of the plugins that it joins", () => {
+    const base = definePlugin({ name: "base", start: () => ({}) });
+    const page = definePlugin({
+      name: "page",
+      needs: ["base", "database"],
+      uses: ["base"],
+      start: () => ({}),
+    });
+    const { needs, uses } = joinPlugins("pages", base, page);
+    expect([needs, uses]).to.deep.equal([["database"], []]);
+  });
+
   it("creates one plugin with the options, needs and parts of all plugins", async () => {
     const store = joinPlugins("store", first, second);
     expect(store).to.deep.include({ name: "store", needs: ["database"], uses: ["metrics"] });
