@@ -130,7 +130,8 @@ export function listOf<T>(entry: Kind<T>): Kind<readonly T[]> {
   return {
     ...kind<readonly T[]>(
       `a list in which each entry is ${entry.expects}`,
-      (value) => Array.isArray(value) && Array.from(value).every((each) => entry.accepts(each)),
+      (value) =>
+        Array.isArray(value) && Array.from(value).every((each) => each !== undefined && entry.accepts(each)),
       { type: "array", items: entry.schema },
     ),
     secret: entry.secret,

@@ -78,6 +78,15 @@ describe("kinds", () => {
     expect([isServerUrl("redis://h/0", /^\/\d$/), isServerUrl("redis://h", /^\/\d$/)]).to.eql([true, false]);
   });
 
+  it("of a list never call the kind of its entries with undefined", () => {
+    const strict: Kind<string> = {
+      expects: "a word",
+      accepts: (value): value is string => (value as string).length > 0,
+    };
+    expect(listOf(strict).accepts(["a", undefined])).to.equal(false);
+    expect(listOf(strict).accepts(["a"])).to.equal(true);
+  });
+
   it("include isHttpOrigin(), which rejects a path, a query, user-info, and a URL that the parser repairs", () => {
     for (const url of ["http://127.0.0.1:8010", "https://billing", "http://[::1]:80/"])
       expect(isHttpOrigin(url), url).to.equal(true);
