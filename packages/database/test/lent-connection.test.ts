@@ -77,7 +77,7 @@ for (const [title, open] of [
         expect((await begun).code).to.equal("ERR_SVC_DATABASE_UNAVAILABLE");
       });
 
-      it("leaves the tenant of a statement that was sent after the end of withTenant() to nobody", async () => {
+      it("gives the next user no tenant of a statement that was sent after the end of withTenant()", async () => {
         await using database = open(postgres.url, 1);
         let stray: Promise<unknown> | undefined;
         await database.withTenant("acme", (tx) => {
