@@ -4,7 +4,7 @@ import { checkConformance, type Environment } from "./conformance.ts";
 import { InvalidUse } from "./faults.ts";
 import { type ConformanceOptions, type Member, membersOf, type Probes } from "./options.ts";
 import { asJUnit, asTable } from "./report.ts";
-import { fileName } from "./resolve-settings.ts";
+import { fileName } from "./shape-faults.ts";
 import { readKeys, readProbes } from "./settings-files.ts";
 import { expectedWaits } from "./waits.ts";
 

@@ -3,7 +3,7 @@ import { dirname, resolve } from "node:path";
 import { isObject, type JsonObject } from "./answer.ts";
 import { InvalidUse } from "./faults.ts";
 import { type ConformanceOptions, isShape, type Keys, membersOf, type Shape } from "./options.ts";
-import { fileName, shapeFaults, unknownNames } from "./resolve-settings.ts";
+import { fileName, shapeFaults, unknownNames } from "./shape-faults.ts";
 
 /**
  * Reads the `--keys` file.

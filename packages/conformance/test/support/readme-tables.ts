@@ -1,5 +1,5 @@
 import { type Member, membersOf, type Shape } from "../../src/options.ts";
-import { fileName } from "../../src/resolve-settings.ts";
+import { fileName } from "../../src/shape-faults.ts";
 
 /** The shapes that each README table documents, with the prefixes of their members' names. */
 const tables: readonly (readonly (readonly [shape: Shape, prefix: string])[])[] = [
